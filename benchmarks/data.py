@@ -23,12 +23,12 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Subset
 
 from enpire.datasets.columns import ACTION, STATE, Layout
-from enpire.datasets.exported import BACKEND, export
-from enpire.environment import Sight
+from enpire.datasets.exporting import BACKEND, export
+from enpire.environment import PolicyCameras
 from enpire.errors import StoreError
 from enpire.improvement.data import ExampleBatch, Examples, seen_examples
 from enpire.policies import PictureSpec
-from enpire.policies.picture import shown
+from enpire.policies.picture import encoder_input
 from enpire.store.episodes import iterate, write_batch
 from enpire.types import Episode, Image
 
@@ -137,13 +137,17 @@ def shapes(episode: Episode) -> tuple[PictureSpec, Layout]:
     """Of a policy that sees what was recorded in `episode`, and of a dataset with the same."""
     sizes = episode.observations.shape[1], episode.actions.shape[1]
     number, size = episode.pictures.shape[1:3]
-    sight = Sight(tuple(f"camera_{i}" for i in range(number)), size, tuple(range(sizes[0])))
-    spec = PictureSpec(episode.task, *sizes, cameras=sight.cameras, size=size, felt=sight.felt)
+    policy_cameras = PolicyCameras(
+        tuple(f"camera_{i}" for i in range(number)), size, tuple(range(sizes[0]))
+    )
+    spec = PictureSpec(
+        episode.task, *sizes, cameras=policy_cameras.cameras, size=size, felt=policy_cameras.felt
+    )
     seen, done = (
         tuple(f"{what}_{i}" for i in range(n)) for what, n in zip("oa", sizes, strict=True)
     )
     fps = round(1.0 / (episode.stamps[1] - episode.stamps[0]))
-    return spec, Layout(fps, episode.task, "", seen, done, sight)
+    return spec, Layout(fps, episode.task, "", seen, done, policy_cameras)
 
 
 def held(episode: Episode) -> Image:
@@ -170,7 +174,7 @@ def batches(
         batch = data.batch(index)
         if batch.pictures is None:
             raise StoreError("these examples have no pictures")
-        yield batch, [shown(each) for each in batch.pictures.unbind(1)]
+        yield batch, [encoder_input(each) for each in batch.pictures.unbind(1)]
 
 
 def _rate(epoch: Epoch, size: int) -> float:

@@ -18,7 +18,9 @@ from enpire.environment import Job
 from enpire.improvement.recipe import ConfiguredRecipe
 from enpire.rollout.loop.budget import Budget
 from enpire.rollout.loop.episode_cache import EpisodeCache
-from enpire.rollout.loop.loop import POLICY, Loop, LoopSettings, LoopState
+from enpire.rollout.loop.loop import POLICY, Loop
+from enpire.rollout.loop.settings import LoopSettings
+from enpire.rollout.loop.state import LoopState
 from enpire.store import LogEntry, PolicyRow, RoundRow, SealedRow
 from enpire.types import Episode, Float32Array, FloatArray, Outcome, Purpose, Times, Verdict
 
@@ -92,7 +94,7 @@ class SimulatedLoop(Loop):
         self, settings: LoopSettings, rate: float, rounds: int, rng: np.random.Generator
     ) -> None:
         """rate: true success of every policy."""
-        stations: Any = SimpleNamespace(sight=None, observation_size=1, action_size=1)
+        stations: Any = SimpleNamespace(policy_cameras=None, observation_size=1, action_size=1)
         fleet: Any = SimpleNamespace(stations=stations, robot_s=0.0, stop=lambda reason: None)
         run: Any = SimpleNamespace(ledger=MemoryLedger())
         writer: Any = SimpleNamespace(flush=lambda: None)

@@ -20,8 +20,8 @@ import numpy as np
 import torch
 
 from benchmarks.data import held
-from enpire.datasets.exported import BACKEND, export
-from enpire.datasets.made_up import made_up, shapes, smooth_pictures
+from enpire.datasets.exporting import BACKEND, export
+from enpire.datasets.synthetic import shapes, smooth_pictures, synthetic_episodes
 from enpire.improvement.recipes.finetune import FineTuner, FineTuning, Windows, adapted
 from enpire.observe.gpu import GpuMonitor
 from enpire.policies import ChunkSpec, LeRobotPolicy, ObservationMask
@@ -29,7 +29,7 @@ from enpire.policies.device import halves
 from enpire.policies.lerobot.blank import TOLD
 from enpire.policies.lerobot.controller import ChunkedModel
 from enpire.policies.lerobot.model import LeRobotModel, quiet
-from enpire.policies.seeing import NOTHING
+from enpire.policies.vision import NOTHING
 from enpire.types import Episode
 
 BLOCKS = 3  # turns of each side
@@ -121,9 +121,9 @@ def bench_policy(policy: LeRobotPolicy, folder: Path, effort: Effort) -> PolicyB
         PolicyError: LeRobot cannot load it, or it acts by more than chunks.
     """
     torch.backends.cuda.matmul.allow_tf32 = True  # as `lerobot-train` has it, for both
-    episodes = made_up(policy, effort.seed)
+    episodes = synthetic_episodes(policy, effort.seed)
     spec, layout = shapes(policy)
-    export(episodes, layout, folder / "set", held if layout.sight else None)
+    export(episodes, layout, folder / "set", held if layout.policy_cameras else None)
     model = LeRobotModel.load(policy.files)
     answering = tuple(_answering(policy, model, batch, effort) for batch in BATCHES)
     learning = tuple(_learning(policy, episodes, spec, folder, r, effort) for r in (0, RANK))
@@ -161,7 +161,7 @@ def _answering(policy: LeRobotPolicy, model: LeRobotModel, batch: int, effort: E
         if cameras
         else NOTHING
     )
-    asked = ChunkedModel(model, said, TOLD, width).asked(seen)
+    asked = ChunkedModel(model, said, TOLD, width).sampler(seen)
     history = rng.standard_normal((batch, asked.spec.history, width), np.float32)
     now, seeds, pictures = history[:, -1], list(range(batch)), None
     shown: dict[str, Any] = {"agent_pos": now}

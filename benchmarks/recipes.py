@@ -23,7 +23,7 @@ from typing import Any
 from enpire.errors import EnpireError, UsageError
 from enpire.improvement.recipe import called
 from enpire.observe import account, overview
-from enpire.rollout.collection.strategy import Spending
+from enpire.rollout.collection.strategy import CollectionStrategy
 from enpire.rollout.evaluation.statistics import estimate
 from enpire.rollout.loop.loop import ENOUGH
 from enpire.store import Run, branch
@@ -65,13 +65,13 @@ class RecipeCell:
         return self.folder / RUN
 
     @property
-    def spending(self) -> Spending:
+    def collection_strategy(self) -> CollectionStrategy:
         """Where its episodes are spent.
 
         Raises:
             UsageError: what is said of it means nothing.
         """
-        found = Spending()
+        found = CollectionStrategy()
         for said in self._said:
             name, _, value = said.partition("=")
             if said in SPENDS:
@@ -168,7 +168,7 @@ def branched(cell: RecipeCell, budget: Budget) -> None:
     with Run.open(source) as run:
         config = dict(run.config)
     recipe = {"recipe": cell.schedule, "recipe_settings": cell.settings}
-    config["loop"] = config["loop"] | recipe | asdict(cell.spending)
+    config["loop"] = config["loop"] | recipe | asdict(cell.collection_strategy)
     config["budget"] = {}  # that of the first part was to end there
     config[BUDGET] = _limited(budget)
     branch(source, cell.run, config, {"state": overview.INTERRUPTED})
@@ -192,7 +192,7 @@ def _limited(budget: Budget) -> dict[str, float]:
 
 def ended(cell: RecipeCell) -> bool:
     """Whether its loop has come to an end of its own: the target, a budget, or a failure."""
-    return bool(overview.ended(cell.run))
+    return bool(overview.why_ended(cell.run))
 
 
 def read(cell: RecipeCell) -> CellResult | None:

@@ -14,7 +14,12 @@ from scipy import stats
 
 from benchmarks.loop_simulation import ROUNDS, LoopChance
 from enpire.rollout.evaluation.comparison import HORIZON, prospect, stopping
-from enpire.rollout.evaluation.pairs import LEAST_PAIRS, LimitedProspect, enough_pairs, limited
+from enpire.rollout.evaluation.pairs import (
+    LEAST_PAIRS,
+    LimitedProspect,
+    enough_pairs,
+    limited_prospect,
+)
 from enpire.rollout.evaluation.sealed_rule import LOWER, POINT, SealedRule
 from enpire.rollout.evaluation.statistics import estimate, misses_allowed
 from enpire.types import FloatArray
@@ -148,10 +153,10 @@ def limits(alpha: float = 0.05) -> Iterator[PairLimit]:
             incumbent,
             candidate,
             prospect(stopping(alpha), win / (win + loss)).promoted,
-            limited(win, loss, LEAST_PAIRS, alpha),
+            limited_prospect(win, loss, LEAST_PAIRS, alpha),
             pairs,
-            limited(win, loss, pairs, alpha),
-            limited(same, same, pairs, alpha),
+            limited_prospect(win, loss, pairs, alpha),
+            limited_prospect(same, same, pairs, alpha),
         )
 
 

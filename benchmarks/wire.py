@@ -23,7 +23,7 @@ import numpy as np
 
 from enpire.drivers import build
 from enpire.drivers.ros2.messages import trajectory
-from enpire.drivers.ros2.node import Spinning, command, until
+from enpire.drivers.ros2.node import Spinning, command, wait_until
 from enpire.errors import DriverError, SafetyError
 from enpire.observe.stream import Stream
 from enpire.safety.check import check
@@ -121,7 +121,7 @@ def _once(station: StationFile, seconds: float) -> Wired | None:
         with Supervision(station, Permit.MOTION) as supervision:
             client = StationClient(supervision.folder)
             supervision.ask("arm")
-            until(lambda: client.status().mode is Mode.ARMED, WAIT_S)
+            wait_until(lambda: client.status().mode is Mode.ARMED, WAIT_S)
             programs = [_process("benchmarks.wire", kind, *words) for kind in ("bare", "policy")]
             sent = [_stamps(program.communicate()[0] or "{}") for program in programs]
         heard = _stamps(subscriber.communicate()[0])
@@ -194,7 +194,7 @@ def _bare(seconds: float) -> Sent:
     spinning.start()
     sent: Sent = {}
     try:
-        until(lambda: bool(publisher.get_subscription_count()), WAIT_S)
+        wait_until(lambda: bool(publisher.get_subscription_count()), WAIT_S)
         names = [f"arm_joint{k + 1}" for k in range(5)]
         due = time.monotonic_ns()
         end = due + round(seconds * 1e9)

@@ -26,3 +26,21 @@ def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
         return getattr(importlib.import_module(module), new)
 
     return find
+
+
+def moved(old: str, new: str) -> Callable[[str], Any]:
+    """Return a `__getattr__` for the module `old`, all of whose names are in the module `new` now.
+
+    Whoever asks for one gets a DeprecationWarning.
+    """
+
+    def find(name: str) -> Any:
+        found = getattr(importlib.import_module(new), name)
+        warnings.warn(
+            f"{old} is called {new} now: import {name} from there; the old module goes with 0.3",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return found
+
+    return find

@@ -181,6 +181,12 @@ class Verdict:
         """Whether nothing fails and something could not be measured at all."""
         return self.undecided and any(p.state is PredicateState.UNSURE for p in self.predicates)
 
+    def rewards(self, length: int) -> Float32Array:
+        """Return the sparse rewards (length,) of an episode: 1 at the end of a success, else 0."""
+        rewards = np.zeros(length, np.float32)
+        rewards[-1:] = self.outcome is Outcome.SUCCESS
+        return rewards
+
 
 @dataclass(frozen=True, slots=True)
 class Times:

@@ -7,7 +7,7 @@ policy by that recipe.
 from dataclasses import dataclass, field
 
 import enpire
-from enpire.improvement.trainer import Training, clone
+from enpire.improvement.behaviour_cloning import Training, clone
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ import importlib
 import os
 from pathlib import Path
 
-from enpire.cli import EXIT_CODES, VERBS
-from enpire.commands.options.parser import Parser
+from enpire.cli.options.parser import Parser
+from enpire.cli.verbs import EXIT_CODES, VERBS
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "verbs.md"
 
@@ -84,7 +84,7 @@ def _anchor(verb: str) -> str:
 def _section(verb: str) -> list[str]:
     """Return the lines on one verb: what it does, its arguments, and where more is said."""
     module, line = VERBS[verb]
-    command = importlib.import_module(f"enpire.commands.{module}")
+    command = importlib.import_module(f"enpire.cli.{module}")
     parser = Parser(f"enpire {verb}", command.DESCRIPTION or line)
     command.add_options(parser)
     lines = [f"## enpire {verb}", "", "```text", *parser.description.splitlines(), "```", ""]  # type: ignore[union-attr]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from enpire.environment import Stations
-from enpire.environment.cameras.twin_cameras import NoGraphics, TwinEyes
+from enpire.environment.cameras.twin_cameras import NoGraphics, TwinVerifierCameras
 
 
-def eyes_of(stations: Stations) -> TwinEyes:
+def verifier_cameras_of(stations: Stations) -> TwinVerifierCameras:
     """The cameras of some stations."""
     try:
-        return TwinEyes(stations.twin)
+        return TwinVerifierCameras(stations.twin)
     except NoGraphics as error:
         pytest.skip(str(error))

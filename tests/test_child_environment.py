@@ -15,9 +15,9 @@ from enpire.child_environment import (
     keep_from_children,
     named_secrets,
 )
-from enpire.commands.helpers.children import Children
-from enpire.environment.gym_bridge.gym_stations import Worker as GymWorker
-from enpire.improvement.training import _Worker as Trainer
+from enpire.cli.helpers.children import Children
+from enpire.environment.gym_bridge.gym_process import GymWorker
+from enpire.improvement.training_process import _Worker as Trainer
 from enpire.rollout.fleet.recovery import Recovery
 
 ROOT = Path(__file__).parents[1]
@@ -112,7 +112,7 @@ def test_a_recovery_command_has_no_key(tmp_path: Path) -> None:
     recovery = Recovery(f"env > {out}.part; mv {out}.part {out}", 10.0, "pin_box")
     recovery.call(0, "stuck")
     until = time.monotonic() + 20.0
-    while not recovery.ended(0.1) and time.monotonic() < until:
+    while not recovery.take_ended(0.1) and time.monotonic() < until:
         pass
     said = out.read_text()
     assert "ENPIRE_REASON=stuck" in said

@@ -84,3 +84,9 @@ def test_another_look_helps_only_where_nothing_fails() -> None:
     assert Verdict(said, (good, unsure)).undecided
     assert not Verdict(said, (good, unsure, bad)).undecided
     assert not Verdict(Outcome.SUCCESS, (good,)).undecided
+
+
+def test_a_success_is_rewarded_at_its_end() -> None:
+    assert Verdict(Outcome.SUCCESS).rewards(3).tolist() == [0.0, 0.0, 1.0]
+    assert Verdict(Outcome.FAILURE).rewards(3).tolist() == [0.0, 0.0, 0.0]
+    assert len(Verdict(Outcome.SUCCESS).rewards(0)) == 0

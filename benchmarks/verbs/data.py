@@ -7,7 +7,7 @@ from argparse import Namespace
 from itertools import islice
 from pathlib import Path
 
-from enpire.commands.options.parser import Parser, print_json
+from enpire.cli.options.parser import Parser, print_json
 from enpire.errors import UsageError
 from enpire.session.values import positive
 

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enpire.commands.options.parser import Parser, print_json
-from enpire.commands.options.twin import arms_of, handling_of
+from enpire.cli.options.parser import Parser, print_json
+from enpire.cli.options.twin import arms_of, handling_of
 from enpire.session.values import more_than_zero, natural, positive
 
 if TYPE_CHECKING:

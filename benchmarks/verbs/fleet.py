@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from enpire.child_environment import child_environment
-from enpire.commands.options.parser import Parser, print_json
+from enpire.cli.options.parser import Parser, print_json
 from enpire.errors import EnpireError, UsageError
 from enpire.session.loop_settings import flag
 from enpire.session.values import positive

@@ -8,7 +8,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enpire.commands.options.parser import Parser, print_json
+from enpire.cli.options.parser import Parser, print_json
 from enpire.session.values import natural, positive
 
 if TYPE_CHECKING:

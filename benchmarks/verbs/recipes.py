@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enpire.commands.helpers.children import Children
-from enpire.commands.options.parser import Parser, print_json
+from enpire.cli.helpers.children import Children
+from enpire.cli.options.parser import Parser, print_json
 from enpire.errors import EnpireError, LockedError, UsageError
 from enpire.session.values import duration, more_than_zero, natural, positive
 
@@ -111,7 +111,7 @@ def run(options: Namespace) -> int:
     until = time.monotonic() + (options.stop_after or math.inf)
     cells = list(bench.cells(options.folder, tasks, chosen, seeds))
     for cell in cells:
-        _ = cell.spending
+        _ = cell.collection_strategy
         recipes.schedule(cell.schedule, cell.settings)
     kept = (
         bench.CellFile(options.write.with_suffix(".json"), _budget(options))

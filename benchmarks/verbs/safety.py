@@ -7,7 +7,7 @@ import tempfile
 from argparse import Namespace
 from pathlib import Path
 
-from enpire.commands.options.parser import Parser, print_json
+from enpire.cli.options.parser import Parser, print_json
 from enpire.session.values import natural, positive
 
 TRIALS = 143  # of each of seven faults: a thousand in all

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from dataclasses import asdict
 
-from enpire.commands.options.parser import print_json
+from enpire.cli.options.parser import print_json
 
 
 def run(options: Namespace) -> int:

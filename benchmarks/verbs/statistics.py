@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from dataclasses import asdict
 
-from enpire.commands.options.parser import Parser, print_json
+from enpire.cli.options.parser import Parser, print_json
 from enpire.session.values import positive
 
 
@@ -28,7 +28,7 @@ def run(options: Namespace) -> int:
     """Measure and print."""
     from benchmarks import statistics as bench
     from benchmarks.loop_simulation import loop_chance
-    from enpire.rollout.loop.loop import LoopSettings
+    from enpire.rollout.loop.settings import LoopSettings
 
     settings = LoopSettings(task="simulated")
     loops = [loop_chance(settings, rate, options.loops, options.seed) for rate in bench.LOOP_RATES]

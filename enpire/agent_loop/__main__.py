@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 def main() -> int:
-    """Until the model ends, or something does."""
+    """Run until the model ends, or something does."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # of this package
     from enpire.agent_loop.chat import Chat
     from enpire.agent_loop.conversation import LanguageModel, ModelError

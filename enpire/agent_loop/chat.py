@@ -97,11 +97,15 @@ def _tool(tool: Tool) -> dict[str, Any]:
 def _messages(turns: Sequence[Turn], pictures: bool) -> list[dict[str, Any]]:
     made: list[dict[str, Any]] = [{"role": "system", "content": SYSTEM}]
     for turn in turns:
-        made += [_said(turn)] if isinstance(turn, Said) else _told(turn, pictures)
+        made += (
+            [_assistant_message(turn)]
+            if isinstance(turn, Said)
+            else _result_messages(turn, pictures)
+        )
     return made
 
 
-def _said(turn: Said) -> dict[str, Any]:
+def _assistant_message(turn: Said) -> dict[str, Any]:
     said: dict[str, Any] = {"role": "assistant", "content": turn.text}
     if turn.calls:  # what was no JSON would be refused when it comes back
         said["tool_calls"] = [
@@ -115,7 +119,7 @@ def _said(turn: Said) -> dict[str, Any]:
     return said
 
 
-def _told(turn: Told, pictures: bool) -> list[dict[str, Any]]:
+def _result_messages(turn: Told, pictures: bool) -> list[dict[str, Any]]:
     """Results are messages of their own, and hold text only; pictures come after them."""
     made = [_result(result, pictures) for result in turn.results]
     content: list[dict[str, Any]] = [

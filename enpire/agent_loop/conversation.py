@@ -53,7 +53,7 @@ class ImageContent:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """Of a tool. arguments: as the model wrote them, which should be a JSON object."""
+    """A call of a tool. arguments: as the model wrote them, which should be a JSON object."""
 
     id: str
     name: str
@@ -70,7 +70,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """Of a call, by its id; wrong: it failed, and the text says what to do."""
+    """The result of a call, by its id; wrong: it failed, and the text says what to do."""
 
     call: str
     text: str

@@ -66,7 +66,7 @@ def run(
     awaited, nudge = (DONE, UNDONE) if drafting else (BEGINS, NUDGE)
     began, nudged, refusals = False, False, 0
     for number in range(1, bounds.turns + 1):
-        said, turns = _asked(model, tools, turns)
+        said, turns = _ask(model, tools, turns)
         _note(note, number, said)
         if said.stop is StopReason.REFUSED:
             refusals += 1
@@ -96,7 +96,7 @@ def run(
     return f"it had its {bounds.turns} turns"
 
 
-def _asked(model: LanguageModel, tools: Toolbox, turns: list[Turn]) -> tuple[Said, list[Turn]]:
+def _ask(model: LanguageModel, tools: Toolbox, turns: list[Turn]) -> tuple[Said, list[Turn]]:
     """The answer, and the turns that it answers: shorter ones if these are too long."""
     for _ in range(SHORTENINGS):
         try:

@@ -171,13 +171,13 @@ def _messages(turns: Sequence[Turn]) -> list[dict[str, Any]]:
         if isinstance(turn, Said):
             made.append({"role": "assistant", "content": list(turn.raw)})
         else:
-            made.append({"role": "user", "content": _told(turn)})
+            made.append({"role": "user", "content": _blocks_of(turn)})
     for message in [each for each in made if each["role"] == "user"][-MARKED:]:
         message["content"][-1] |= MARK
     return made
 
 
-def _told(turn: Told) -> list[dict[str, Any]]:
+def _blocks_of(turn: Told) -> list[dict[str, Any]]:
     blocks = [_result(result) for result in turn.results]
     return [*blocks, {"type": "text", "text": turn.text}] if turn.text else blocks
 

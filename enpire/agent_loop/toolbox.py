@@ -21,7 +21,7 @@ KINDS: Mapping[str, type | tuple[type, ...]] = {
 
 
 class Provider(Protocol):
-    """Where tools come from."""
+    """A place where tools come from."""
 
     @property
     def tools(self) -> tuple[Tool, ...]: ...
@@ -79,7 +79,7 @@ class Toolbox:
 
 
 def bounded(text: str, most: int) -> str:
-    """Its beginning and its end, if it is longer."""
+    """Return a text's beginning and end, if it is longer than may be."""
     if len(text) <= most:
         return text
     half = most // 2

@@ -36,13 +36,13 @@ class CharucoBoard:
     @property
     def corners(self) -> FloatArray:
         """Where squares meet, (n, 3), in the board's frame [m]."""
-        found: FloatArray = np.array(self._made.getChessboardCorners(), np.float64)
+        found: FloatArray = np.array(self._board.getChessboardCorners(), np.float64)
         return found
 
     def find(self, image: Image) -> tuple[FloatArray, FloatArray] | None:
         """Corners in a picture: in the board's frame (m, 3) [m], and pixels (m, 2); None if few."""
         grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY) if image.ndim == 3 else image
-        pixels, ids, _, _ = cv2.aruco.CharucoDetector(self._made).detectBoard(grey)
+        pixels, ids, _, _ = cv2.aruco.CharucoDetector(self._board).detectBoard(grey)
         if ids is None or len(ids) < LEAST:
             return None
         points = self.corners[ids[:, 0]]
@@ -61,7 +61,7 @@ class CharucoBoard:
             round(self.columns * self.square * per_metre),
             round(self.rows * self.square * per_metre),
         )
-        drawn: Image = self._made.generateImage(size).astype(np.uint8)
+        drawn: Image = self._board.generateImage(size).astype(np.uint8)
         return drawn
 
     @property
@@ -69,6 +69,6 @@ class CharucoBoard:
         return int(getattr(cv2.aruco, self.dictionary))
 
     @property
-    def _made(self) -> cv2.aruco.CharucoBoard:
+    def _board(self) -> cv2.aruco.CharucoBoard:
         markers = cv2.aruco.getPredefinedDictionary(self._number)
         return cv2.aruco.CharucoBoard((self.columns, self.rows), self.square, self.marker, markers)

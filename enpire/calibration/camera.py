@@ -70,7 +70,7 @@ class CameraCalibration:
 
 
 def read_cameras(table: Table, arms: tuple[str, ...]) -> dict[str, CameraCalibration]:
-    """Of the table `[calibration]` of a station with these arms; raises PackError."""
+    """Read the table `[calibration]` of a station with these arms; raises PackError."""
     return {name: _camera(table.table(name), arms) for name in table.names}
 
 

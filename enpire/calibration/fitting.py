@@ -137,7 +137,7 @@ def _lens(views: Sequence[BoardView], width: int, height: int) -> _Lens:
 
 
 def _frame(world_wrist: FloatArray, on_wrist: bool) -> FloatArray:
-    """From the frame in which the board stands still to the one in which the camera does."""
+    """The pose that leads from the board's fixed frame to the camera's."""
     return inverse(world_wrist) if on_wrist else world_wrist
 
 

@@ -11,14 +11,14 @@ from enpire.types import FloatArray
 
 
 def pose(rotation: Rotation, position: FloatArray) -> FloatArray:
-    """Of a rotation and a position (3,) [m]."""
+    """The pose (4, 4) of a rotation and a position (3,) [m]."""
     result = np.eye(4)
     result[:3, :3], result[:3, 3] = rotation.as_matrix(), position
     return result
 
 
 def of_vector(vector: FloatArray) -> FloatArray:
-    """Of rotation vector and position, (6,)."""
+    """The pose of a rotation vector and a position, (6,)."""
     return pose(Rotation.from_rotvec(vector[:3]), vector[3:])
 
 
@@ -28,7 +28,7 @@ def to_vector(matrix: FloatArray) -> FloatArray:
 
 
 def inverse(matrix: FloatArray) -> FloatArray:
-    """From the one frame to the other, the other way round."""
+    """The pose that leads the other way round."""
     result = np.eye(4)
     result[:3, :3] = matrix[:3, :3].T
     result[:3, 3] = -matrix[:3, :3].T @ matrix[:3, 3]

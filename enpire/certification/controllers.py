@@ -15,7 +15,7 @@ class Nothing:
     """Leaves hands and grippers where the reset has put them."""
 
     def __init__(self, control: CartesianControl) -> None:
-        """For the stations of `control`."""
+        """Act for the stations of `control`."""
         self._control = control
         ranges = np.array([arm.gripper_range for arm in control.twin.scene.robot.arms])
         self._closed, self._opening = ranges[:, 0], np.diff(ranges)[:, 0]

@@ -1,4 +1,4 @@
-"""Running episodes under eyes that may look at the twin itself."""
+"""Running episodes under observers that may look at the twin itself."""
 
 from __future__ import annotations
 

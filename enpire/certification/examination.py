@@ -15,10 +15,10 @@ from enpire.certification import fakes, hostile, repeat, verifier
 from enpire.certification.controllers import InterruptedDemonstrator, Nothing, Unsteady
 from enpire.certification.episodes import run
 from enpire.certification.limits import LimitWatcher
-from enpire.certification.moving import require_symmetry
+from enpire.certification.physical_resets import PhysicalResets
 from enpire.certification.repeat import Build
-from enpire.certification.restoring import PhysicalResets
 from enpire.certification.row import CheckRow
+from enpire.certification.symmetry import require_symmetry
 from enpire.certification.verifier import Audit, AuditedEpisode
 from enpire.environment import (
     Controller,
@@ -28,7 +28,7 @@ from enpire.environment import (
     ResetMode,
     Stations,
 )
-from enpire.environment.cameras.twin_cameras import NoGraphics, TwinEyes
+from enpire.environment.cameras.twin_cameras import NoGraphics, TwinVerifierCameras
 from enpire.errors import PackError
 from enpire.rollout.evaluation.seeds import stream
 from enpire.rollout.evaluation.statistics import Confusion
@@ -104,7 +104,7 @@ class TaskExamination:
 
     @cached_property
     def chance(self) -> list[Episode]:
-        """Of actions at random."""
+        """The episodes of actions at random."""
         return run(self.stations, self._at_random(), self._audit)
 
     @cached_property
@@ -189,45 +189,47 @@ class TaskExamination:
         return verifier.rows(mixed, near, left_out=len(self._mixed) - len(mixed))
 
     def fakes(self) -> list[CheckRow]:
-        """What the task constructs deceives nobody: sensors, nor cameras where it has eyes."""
+        """What the task constructs deceives nobody, neither by sensors nor by cameras."""
         stations, seeds = self.stations, self._seeds("fakes", self.counts.fakes)
-        eyes: TwinEyes | None = None
+        verifier_cameras: TwinVerifierCameras | None = None
         if stations.task.looks:
             with contextlib.suppress(NoGraphics):
-                eyes = TwinEyes(stations.twin)
+                verifier_cameras = TwinVerifierCameras(stations.twin)
         try:
-            return fakes.rows(list(fakes.show(stations, seeds, eyes)))
+            return fakes.rows(list(fakes.show(stations, seeds, verifier_cameras)))
         finally:
-            if eyes is not None:
-                eyes.close()
+            if verifier_cameras is not None:
+                verifier_cameras.close()
 
     def cameras(self) -> list[CheckRow]:
         """So do the cameras, over episodes of the same kinds; and nobody deceives them."""
         stations, solved = self.stations, self._solved
         if not stations.task.looks:
-            return [_not_seen("the task has no eyes (`judge_views`)")]
+            return [_not_seen("the task is not verified by cameras (`judge_views`)")]
         if not solved:
             return [_not_seen("no demonstration succeeds")]
         try:
-            eyes = TwinEyes(stations.twin)
+            verifier_cameras = TwinVerifierCameras(stations.twin)
         except NoGraphics as error:
             return [_not_seen(str(error))]
-        audit, shown = Audit(), hostile.FinalPictures(eyes)
+        audit, shown = Audit(), hostile.FinalPictures(verifier_cameras)
         run(stations, [self._stopped(solved[0], len(solved[0]) + 1, "shown")], shown)
         deceived: dict[hostile.HostileScene, list[AuditedEpisode]] = {}
         try:
-            stations.eyes = eyes
+            stations.verifier_cameras = verifier_cameras
             mixed = run(stations, self._mixed_jobs(), audit)
             near = run(stations, self._near_misses(), audit)
             tracked = stations.task.tracked[0]
             for scene in hostile.scenes(stations.twin.model, tracked, shown.at):
-                stations.eyes = hostile.HostileEyes(stations.twin, scene, shown.views)
-                done = run(stations, self._before_hostile_eyes(scene), audit)
+                stations.verifier_cameras = hostile.HostileVerifierCameras(
+                    stations.twin, scene, shown.views
+                )
+                done = run(stations, self._before_hostile_cameras(scene), audit)
                 deceived[scene] = audit.of(done)
-                stations.eyes.close()
+                stations.verifier_cameras.close()
         finally:
-            stations.eyes = None
-            eyes.close()
+            stations.verifier_cameras = None
+            verifier_cameras.close()
         judged = audit.of(mixed)
         left_out = len(mixed) - len(judged)
         return [
@@ -235,7 +237,7 @@ class TaskExamination:
             hostile.row(deceived),
         ]
 
-    def _before_hostile_eyes(self, scene: hostile.HostileScene) -> Iterator[Job]:
+    def _before_hostile_cameras(self, scene: hostile.HostileScene) -> Iterator[Job]:
         """Demonstrations in turn whole, stopped just before their end, and half-way."""
         rng = np.random.default_rng(0)
         for i in range(self.counts.hostile):
@@ -246,7 +248,7 @@ class TaskExamination:
 
     @property
     def matrices(self) -> dict[str, Confusion]:
-        """Of the verifier: over mixed episodes, and over near misses."""
+        """The verifier's confusions: over mixed episodes, and over near misses."""
         mixed, made = self.audited
         near = [a for a in made if a.near]
         return {"mixed": verifier.confusion(mixed), "near": verifier.confusion(near)}
@@ -367,13 +369,13 @@ def _not_seen(why: str) -> CheckRow:
     return CheckRow(verifier.CAMERAS[0], "", 0, 0, "at least 99%", None, f"sensors only: {why}")
 
 
-def _never(check: str, counted: str, done: list[Episode]) -> CheckRow:
+def _never(check: str, counted: str, episodes: list[Episode]) -> CheckRow:
     """A row of episodes of which none may be a success, and nearly all must be judged."""
-    judged = [e for e in done if e.verdict.outcome in JUDGED]
+    judged = [e for e in episodes if e.verdict.outcome in JUDGED]
     won = [e for e in judged if e.success]
-    lost = [e for e in done if e.verdict.outcome not in JUDGED]
+    lost = [e for e in episodes if e.verdict.outcome not in JUDGED]
     detail = f"seed {won[0].seed}" if won else ""
     if lost:
         detail += f" {len(lost)} invalid, such as seed {lost[0].seed}: {lost[0].verdict.reason}"
-    enough = len(judged) > 0 and len(judged) >= WHOLE * len(done)
+    enough = len(judged) > 0 and len(judged) >= WHOLE * len(episodes)
     return CheckRow(check, counted, len(won), len(judged), "0", enough and not won, detail.strip())

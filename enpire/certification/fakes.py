@@ -12,7 +12,7 @@ from enpire.certification.episodes import run
 from enpire.certification.row import CheckRow
 from enpire.certification.verifier import Audit
 from enpire.environment import Fake, Job, Readings, Stations
-from enpire.environment.cameras.camera import Eyes
+from enpire.environment.cameras.camera import VerifierCameras
 from enpire.twin.twin import Rows
 from enpire.types import JUDGED, Episode, Float32Array, Purpose
 
@@ -67,17 +67,19 @@ class FakeResult:
     reason: str
 
 
-def show(stations: Stations, seeds: list[int], cameras: Eyes | None) -> Iterator[FakeResult]:
+def show(
+    stations: Stations, seeds: list[int], cameras: VerifierCameras | None
+) -> Iterator[FakeResult]:
     """Show every fake of a task to its verifier, by sensors, and by cameras if there are any."""
-    eyes_before, periods = stations.eyes, stations.execute_periods
-    judges: list[tuple[str, Eyes | None]] = [(SENSORS, None)]
+    cameras_before, periods = stations.verifier_cameras, stations.execute_periods
+    judges: list[tuple[str, VerifierCameras | None]] = [(SENSORS, None)]
     if cameras is not None:
         judges.append((CAMERAS, cameras))
     try:
         for fake in stations.task.fakes():
             stations.execute_periods = fake.periods
-            for name, eyes in judges:
-                stations.eyes = eyes
+            for name, verifier_cameras in judges:
+                stations.verifier_cameras = verifier_cameras
                 audit = Audit()
                 controller = Faker(stations, fake)
                 jobs = [
@@ -87,7 +89,7 @@ def show(stations: Stations, seeds: list[int], cameras: Eyes | None) -> Iterator
                 for episode in run(stations, jobs, audit):
                     yield _result(fake, name, episode, audit)
     finally:
-        stations.eyes, stations.execute_periods = eyes_before, periods
+        stations.verifier_cameras, stations.execute_periods = cameras_before, periods
 
 
 def _result(fake: Fake, judge: str, episode: Episode, audit: Audit) -> FakeResult:

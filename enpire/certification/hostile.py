@@ -20,7 +20,7 @@ from enpire.certification.row import CheckRow
 from enpire.certification.verifier import AuditedEpisode
 from enpire.environment import Camera, CameraView, Stations
 from enpire.environment.cameras import domain_randomization
-from enpire.environment.cameras.twin_cameras import TwinEyes
+from enpire.environment.cameras.twin_cameras import TwinVerifierCameras
 from enpire.twin import Twin
 from enpire.types import Episode, FloatArray, Image
 
@@ -46,37 +46,37 @@ class HostileScene:
     wrong: bool = False
 
 
-class HostileEyes:
+class HostileVerifierCameras:
     """The cameras of a twin in such a scene."""
 
     def __init__(self, twin: Twin, scene: HostileScene, success: list[CameraView]) -> None:
         """success: what the cameras showed at the end of an episode that was one."""
         self.scene = scene
-        self._eyes = TwinEyes(twin, scene.dress)
+        self._verifier_cameras = TwinVerifierCameras(twin, scene.dress)
         self._success = success
 
     def look[T](self, row: int, stamp: float, see: Callable[[list[CameraView]], T]) -> Future[T]:
-        """As `TwinEyes` does, deceived."""
+        """As `TwinVerifierCameras` does, deceived."""
         spoil, success = self.scene.spoil, self._success
-        return self._eyes.look(row, stamp, lambda views: see(spoil(views, success)))
+        return self._verifier_cameras.look(row, stamp, lambda views: see(spoil(views, success)))
 
     def close(self) -> None:
-        """As `TwinEyes` does."""
-        self._eyes.close()
+        """As `TwinVerifierCameras` does."""
+        self._verifier_cameras.close()
 
 
 class FinalPictures(Observer):
     """What cameras show at the end of a success, and where the tracked object is then [m]."""
 
-    def __init__(self, eyes: TwinEyes) -> None:
-        self._eyes = eyes
+    def __init__(self, verifier_cameras: TwinVerifierCameras) -> None:
+        self._verifier_cameras = verifier_cameras
         self.views: list[CameraView] = []
         self.at: FloatArray = np.zeros(3)
 
     def ended(self, stations: Stations, episode: Episode) -> None:
         """Look."""
         twin = stations.twin
-        self.views = self._eyes.look(episode.station, 0.0, list).result()
+        self.views = self._verifier_cameras.look(episode.station, 0.0, list).result()
         self.at = twin.site_xpos[
             episode.station, twin.model.site(stations.task.tracked[0]).id
         ].copy()

@@ -45,7 +45,7 @@ class LimitCount:
             self.where = f"{self.parts[worst]} {measures[worst]:.3g} {unit} in {where}"
 
     def row(self) -> CheckRow:
-        """For the table."""
+        """The row of the table."""
         return CheckRow(
             check=self.name,
             counted="looks that found it exceeded",
@@ -61,7 +61,7 @@ class LimitWatcher(Observer):
     """Watches joints, hands and wrists of all stations, in every phase of an episode."""
 
     def __init__(self, stations: Stations) -> None:
-        """For the robot of `stations`."""
+        """Watch the robot of `stations`."""
         control, model = stations.control, stations.twin.model
         limits = stations.twin.scene.robot.limits
         joints = [
@@ -134,6 +134,6 @@ class LimitWatcher(Observer):
         self._felt[row].append((where, felt))
 
     def rows(self) -> list[CheckRow]:
-        """For the table."""
+        """The rows of the table."""
         found = (self.joint_range, self.joint_speed, self.workspace, self.hand_speed, self.force)
         return [limit.row() for limit in found]

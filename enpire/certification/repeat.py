@@ -44,7 +44,7 @@ def rows(build: Build, seeds: list[int]) -> list[CheckRow]:
         for (scene, episode), (other, repeated) in zip(
             first, _demonstrate(stations, seeds), strict=True
         ):
-            same_scene, same = scene == other, _said(episode) == _said(repeated)
+            same_scene, same = scene == other, _content(episode) == _content(repeated)
             placed, judged = placed + same_scene, judged + same
             if not (same_scene and same):
                 different.append(f"seed {episode.seed} {way}")
@@ -80,7 +80,7 @@ def _demonstrate(stations: Stations, seeds: list[int]) -> list[tuple[list[bytes]
     return [(placed.scenes[e.id], e) for e in episodes]
 
 
-def _said(episode: Episode) -> tuple[str, int, bytes]:
+def _content(episode: Episode) -> tuple[str, int, bytes]:
     """The verdict with every measure, how long it took, and all that was seen and done."""
     seen = episode.observations.tobytes() + episode.actions.tobytes()
     return repr(episode.verdict), len(episode), seen

@@ -38,7 +38,7 @@ class CheckRow:
         return "-" if self.passed is None else "pass" if self.passed else "FAIL"
 
     def as_json(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return it as plain values."""
         e = estimate(self.hits, self.trials)
         return {
             "check": self.check,

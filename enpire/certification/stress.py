@@ -61,7 +61,7 @@ class StressResult:
         return self.false_successes <= FALSE_SUCCESS * self.audit.trials
 
     def as_json(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return it as plain values."""
         false = estimate(self.false_successes, self.audit.trials)
         return {
             "point": self.point,
@@ -162,6 +162,6 @@ def lacks(point: Perturbation, stations: Stations) -> str:
     if change is Change.POSES:
         return "" if task.target_names else "the task has no `target_names`"
     if change in (Change.LIGHT, Change.CAMERAS):
-        sees = stations.eyes is not None or stations.glances is not None
+        sees = stations.verifier_cameras is not None or stations.frame_capture is not None
         return "" if sees else "nobody sees by cameras"
     return "" if entries(stations.twin.scene, change) else "the scene has none"

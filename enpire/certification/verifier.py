@@ -41,7 +41,7 @@ class AuditedEpisode:
 
     @property
     def distance(self) -> float:
-        """Of the predicate that decides from its threshold [mm or deg]; infinite in other units."""
+        """How far the predicate that decides is from its threshold [mm or deg]; else infinite."""
         decides = min(self.truth, key=lambda p: (p.holds, _scaled(p)))
         return abs(_scaled(decides))
 

@@ -12,12 +12,12 @@ from enpire.types import Episode
 
 
 @dataclass(slots=True)
-class Under:
+class RunningEpisode:
     """An episode under way, as far as is known here.
 
     coming: Ray's reference. began: on the clock, in periods, as `passed` since and `until`, where
     it has ended. asked: the reference of how far it is, awaited. waited: since when others wait for
-    it to get on, on the monotonic clock. came: what came of it.
+    it to get on, on the monotonic clock. result: what came of it.
     """
 
     row: int
@@ -29,15 +29,15 @@ class Under:
     until: int | None = None
     asked: Any = None
     waited: float | None = None
-    came: Episode | None = None
+    result: Episode | None = None
 
     @property
     def bound(self) -> int:
-        """Until when, on the clock, nothing is to come of it that is not known."""
+        """The time on the clock until which nothing unknown is to come of it."""
         return self.began + self.passed if self.until is None else self.until
 
 
-class Common:
+class CommonClock:
     """The clock of all stations, in control periods; one of `enpire.rollout.fleet.clock.Clock`."""
 
     def __init__(self, period: float) -> None:
@@ -54,10 +54,10 @@ class Common:
         """An earlier start of the run got to `now` [s]."""
         self._before = now - self._period * self.periods
 
-    def due(self, unders: Iterable[Under]) -> list[Under]:
+    def due(self, episodes: Iterable[RunningEpisode]) -> list[RunningEpisode]:
         """Go on as far as all of them have got; those that end by then."""
-        known = list(unders)
-        self.periods = max(self.periods, min((under.bound for under in known), default=0))
+        known = list(episodes)
+        self.periods = max(self.periods, min((running.bound for running in known), default=0))
         return [u for u in known if u.until is not None and u.until <= self.periods]
 
     def tick(self, period: float) -> None:
@@ -68,8 +68,8 @@ class Common:
         time.sleep(seconds)
 
 
-def behind(unders: Iterable[Under]) -> list[tuple[Under, int]]:
+def lagging_episodes(episodes: Iterable[RunningEpisode]) -> list[tuple[RunningEpisode, int]]:
     """Episodes that one which has ended waits for, and how many periods they have to pass."""
-    known = list(unders)
-    first = min((under.until for under in known if under.until is not None), default=0)
-    return [(under, first - under.began) for under in known if under.bound < first]
+    known = list(episodes)
+    first = min((running.until for running in known if running.until is not None), default=0)
+    return [(running, first - running.began) for running in known if running.bound < first]

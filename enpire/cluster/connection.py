@@ -8,8 +8,9 @@ import socket
 from collections.abc import Callable, Iterable
 from functools import partial
 from types import ModuleType
-from typing import Any, Self
+from typing import Any
 
+from enpire.closing import Closing
 from enpire.cluster.survey import Seals, ask, questions, require_alike
 from enpire.errors import UsageError
 from enpire.version import __version__
@@ -20,7 +21,7 @@ REACH_S = 10.0  # until a cluster counts as unreachable
 ANSWER_S = 120.0  # that a node may take to start a process and answer
 
 
-class Cluster:
+class Cluster(Closing):
     """Holds the connection, and ends with it what was started over it; a `with` block.
 
     ray: the module, which is imported only where a cluster is asked for.
@@ -48,12 +49,6 @@ class Cluster:
                 f"no Ray cluster at {address} ({said or type(error).__name__}): start one as "
                 "launch/ray/README.md says, or give another address to --cluster"
             ) from error
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Disconnect, which ends all that was started over this connection."""
@@ -133,7 +128,7 @@ def installed() -> ModuleType:
 
 
 def first_line(error: BaseException) -> str:
-    """Of what an error says: Ray's go on with advice, and what a task raised is at the end."""
+    """The first line of what an error says: Ray's go on with advice, a task's is at the end."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[-1] if hasattr(error, "traceback_str") else lines[0]
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import time
-from types import TracebackType
 from typing import Any, Self
 
 from enpire.cluster.connection import GPU, Cluster, first_line
 from enpire.cluster.survey import require_version
-from enpire.cluster.workshop import Lesson, Made, RayTrainerActor, Weights, lesson
+from enpire.cluster.trainer_actor import (
+    PolicyWeights,
+    RayTrainerActor,
+    RemoteCandidate,
+    TrainingMessage,
+    training_message,
+)
 from enpire.errors import EnvironmentFault, RecipeError, UsageError
 from enpire.improvement.recipe import Candidate
-from enpire.improvement.training import TrainingHandle, TrainingRequest
+from enpire.improvement.training_process import TrainingHandle, TrainingRequest
 from enpire.policies import load
 from enpire.store import Run
 from enpire.store.curves import CurveWriter, training_curve
@@ -37,62 +42,61 @@ class RayTrainer:
             UsageError: no node has room for it, or it has another version of ours.
         """
         self._cluster, self._ray = cluster, cluster.ray
-        self._known: set[str] = set()
-        self._workshop, self._node = self._opened()
+        self._sent: set[str] = set()
+        self._actor, self._node = self._start()
 
-    def begin(self, run: Run, asked: TrainingRequest) -> TrainingHandle:
+    def begin(self, run: Run, request: TrainingRequest) -> TrainingHandle:
         """See `Trainer`."""
-        return _Away(self, run, asked)
+        return _RayTraining(self, run, request)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        done = self._workshop.close.remote()
+    def __exit__(self, *_: object) -> None:
+        done = self._actor.close.remote()
         self._ray.wait([done], timeout=CLOSE_S)
-        self._ray.kill(self._workshop)
+        self._ray.kill(self._actor)
 
     @property
     def node(self) -> str:
-        """Where it trains, for a person."""
+        """The node where it trains, for a person."""
         return self._node
 
-    def learn(self, run: Run, asked: TrainingRequest) -> Any:
+    def learn(self, run: Run, request: TrainingRequest) -> Any:
         """Send what it lacks and have it begin; returns the reference of what will come of it."""
-        lacking = [episode for episode in run.episodes() if episode.id not in self._known]
+        lacking = [episode for episode in run.episodes() if episode.id not in self._sent]
         for begin in range(0, len(lacking), AT_ONCE):
             some = lacking[begin : begin + AT_ONCE]
-            self._ray.get(self._workshop.know.remote(some))
-            self._known |= {episode.id for episode in some}
-        parent = Weights(asked.parent, *run.load_policy(asked.parent)) if asked.parent else None
-        told: Lesson = lesson(run, asked)
-        self._ray.get(self._workshop.begin.remote(told, parent))
-        return self._workshop.candidate.remote()
+            self._ray.get(self._actor.add_episodes.remote(some))
+            self._sent |= {episode.id for episode in some}
+        parent = (
+            PolicyWeights(request.parent, *run.load_policy(request.parent))
+            if request.parent
+            else None
+        )
+        message: TrainingMessage = training_message(run, request)
+        self._ray.get(self._actor.begin.remote(message, parent))
+        return self._actor.candidate.remote()
 
     def curve(self, number: int, offset: int) -> bytes:
         """Return what its curve has gained there after `offset` bytes; nothing if it is lost."""
         try:
-            lines: bytes = self._ray.get(self._workshop.curve.remote(number, offset), timeout=1.0)
+            lines: bytes = self._ray.get(self._actor.curve.remote(number, offset), timeout=1.0)
         except self._ray.exceptions.RayError:
             return b""
         return lines
 
     def cancel(self) -> None:
         """End what is under way."""
-        self._workshop.cancel.remote()
+        self._actor.cancel.remote()
 
     def renew(self) -> None:
         """Have another process, which knows nothing yet, in place of one that is lost."""
-        self._ray.kill(self._workshop)
-        self._known.clear()
-        self._workshop, self._node = self._opened()
+        self._ray.kill(self._actor)
+        self._sent.clear()
+        self._actor, self._node = self._start()
 
-    def _opened(self) -> tuple[Any, str]:
+    def _start(self) -> tuple[Any, str]:
         needs = {"num_gpus": 1} if self._cluster.room(GPU) else {"num_cpus": 1}
         actor = self._ray.remote(RayTrainerActor).options(**needs, max_concurrency=3).remote()
         try:
@@ -113,15 +117,15 @@ class RayTrainer:
         return actor, name
 
 
-class _Away:
+class _RayTraining:
     """A training under way on a node; one whose node is lost begins anew on another."""
 
-    def __init__(self, trainer: RayTrainer, run: Run, asked: TrainingRequest) -> None:
-        self._trainer, self._run, self._asked = trainer, run, asked
+    def __init__(self, trainer: RayTrainer, run: Run, request: TrainingRequest) -> None:
+        self._trainer, self._run, self._request = trainer, run, request
         self._ray = trainer._ray
         self._lost = 0
         self._coming: Any = None
-        self._curve = CurveWriter(training_curve(run.folder, asked.number))
+        self._curve = CurveWriter(training_curve(run.folder, request.number))
         self._copied, self._looked = 0, 0.0  # bytes of the curve; when it was looked at
         self._begin()
 
@@ -133,22 +137,22 @@ class _Away:
         if not ready:
             return None
         try:
-            made: Made | str | None = self._ray.get(self._coming)
+            found: RemoteCandidate | str | None = self._ray.get(self._coming)
         except self._ray.exceptions.RayTaskError:
             raise  # a fault of ours
         except self._ray.exceptions.RayError as error:
-            self._again(error)
+            self._begin_again(error)
             return None
-        if isinstance(made, Made):
-            return Candidate(load(made.weights.metadata, made.weights.tensors), made.numbers)
-        raise RecipeError(f"on node {self._trainer.node}: {made or 'training was cancelled'}")
+        if isinstance(found, RemoteCandidate):
+            return Candidate(load(found.weights.metadata, found.weights.tensors), found.numbers)
+        raise RecipeError(f"on node {self._trainer.node}: {found or 'training was cancelled'}")
 
     def cancel(self) -> None:
         """See `TrainingHandle`."""
         self._trainer.cancel()
 
     def _copy_curve(self) -> None:
-        lines = self._trainer.curve(self._asked.number, self._copied)
+        lines = self._trainer.curve(self._request.number, self._copied)
         self._curve.append(lines)
         self._looked = time.monotonic()
         self._copied += len(lines)
@@ -157,14 +161,14 @@ class _Away:
         self._copied = 0
         while True:
             try:
-                self._coming = self._trainer.learn(self._run, self._asked)
+                self._coming = self._trainer.learn(self._run, self._request)
                 return
             except self._ray.exceptions.RayTaskError:
                 raise
             except self._ray.exceptions.RayError as error:
                 self._renew(error)
 
-    def _again(self, error: BaseException) -> None:
+    def _begin_again(self, error: BaseException) -> None:
         self._renew(error)
         self._begin()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from importlib import resources
 from typing import Any
 
@@ -98,7 +98,7 @@ class Dashboard:
         return Response(_file("page.html"), media_type="text/html; charset=utf-8")
 
     async def static(self, request: Request) -> Response:
-        """Its style and its script."""
+        """The page's style and its script."""
         match request.path_params["name"]:
             case "page.css":
                 return Response(_style(), media_type="text/css; charset=utf-8")
@@ -188,7 +188,7 @@ class Dashboard:
     def episodes(self, request: Request) -> Response:
         """A page of the episodes that are asked for, the latest first."""
         run, asked = self._run(request), request.query_params
-        try:
+        with _bad_request():
             wanted = EpisodeFilter(
                 seed=_number(asked.get("seed")),
                 station=_number(asked.get("station")),
@@ -198,8 +198,6 @@ class Dashboard:
                 purpose=Purpose(asked["purpose"]) if asked.get("purpose") else None,
             )
             before = _number(asked.get("before"))
-        except ValueError as error:
-            raise HTTPException(400, f"{error}") from error
         with Run.glance(run.folder) as opened:
             rows = opened.ledger.find_episodes(wanted, MOST if before is None else before, PAGE)
             total = opened.ledger.count_episodes(wanted)
@@ -209,10 +207,8 @@ class Dashboard:
     async def episode(self, request: Request) -> Response:
         """One episode: what its verdict rests on, and what critics think of it."""
         run = self._run(request)
-        try:
+        with _bad_request():
             number = _number(request.query_params.get("number"))
-        except ValueError as error:
-            raise HTTPException(400, f"{error}") from error
         asked = number or 0  # there is no episode 0
         html = await asyncio.wrap_future(
             self._lazy.submit(lambda: episode_html(run.folder, asked) if asked else None)
@@ -224,11 +220,9 @@ class Dashboard:
     def log(self, request: Request) -> Response:
         """A page of a run's log, the latest lines first."""
         run, asked = self._run(request), request.query_params
-        try:
+        with _bad_request():
             level = LogLevel(asked.get("level", LogLevel.INFO))
             before = _number(asked.get("before"))
-        except ValueError as error:
-            raise HTTPException(400, f"{error}") from error
         page = views.log_page(run, level, MOST if before is None else before, PAGE)
         return JSONResponse(page.as_json())
 
@@ -253,10 +247,8 @@ class Dashboard:
     async def picture(self, request: Request) -> Response:
         """A station of a run as it is now, drawn for who asks."""
         run = self._run(request)
-        try:
+        with _bad_request():
             station = _number(request.query_params.get("station"))
-        except ValueError as error:
-            raise HTTPException(400, f"{error}") from error
         if station is None or not run.now.live:
             raise HTTPException(404, "there is no such picture")
         drawn = await asyncio.wrap_future(self._live.picture(run.folder, station))
@@ -278,12 +270,10 @@ class Dashboard:
         if request.headers.get("content-type", "").partition(";")[0] != "application/json":
             raise HTTPException(415, "a control is asked for in JSON")
         body = await read_body(request)
-        try:
+        with _bad_request():
             asked = ControlRequest.read(body)
             run = self._find(asked.run)
             await run_in_threadpool(carry_out, run, asked)
-        except ValueError as error:
-            raise HTTPException(400, str(error)) from error
         return JSONResponse({"asked": asked.action})
 
     def _read_all(self) -> None:
@@ -307,6 +297,15 @@ class Dashboard:
 
 def _written(sections: Sections) -> dict[str, str]:
     return {name: json.dumps(make()) for name, make in sections.items()}
+
+
+@contextlib.contextmanager
+def _bad_request() -> Iterator[None]:
+    """Answer 400 with the reason where what was asked for makes no sense."""
+    try:
+        yield
+    except ValueError as error:
+        raise HTTPException(400, str(error)) from error
 
 
 def _number(text: str | None) -> int | None:

@@ -13,7 +13,7 @@ WHO = "by a person at the dashboard"
 
 
 class Action(StrEnum):
-    """Of the whole run: pause, resume, stop; of one station: aside, back."""
+    """An action on the whole run: pause, resume, stop; or on one station: aside, back."""
 
     PAUSE = "pause"
     RESUME = "resume"
@@ -63,9 +63,9 @@ def carry_out(run: WatchedRun, asked: ControlRequest) -> None:
         ask(run.folder, request)
 
 
-def _requests(asked: ControlRequest, robots: int) -> list[Request]:
+def _requests(request: ControlRequest, robots: int) -> list[Request]:
     every = range(robots)
-    match asked.action:
+    match request.action:
         case Action.STOP:
             return [Request.stop(f"stopped {WHO}")]
         case Action.PAUSE:
@@ -73,6 +73,6 @@ def _requests(asked: ControlRequest, robots: int) -> list[Request]:
         case Action.RESUME:
             return [Request(row, False, f"resumed {WHO}") for row in every]
         case Action.ASIDE:
-            return [Request(asked.station or 0, True, f"put aside {WHO}")]
+            return [Request(request.station or 0, True, f"put aside {WHO}")]
         case Action.BACK:
-            return [Request(asked.station or 0, False, f"put back {WHO}")]
+            return [Request(request.station or 0, False, f"put back {WHO}")]

@@ -14,7 +14,7 @@ LOOKED_AT = 64  # files, to learn what the cameras are called
 
 
 class EvidencePictures:
-    """Of one run. What its cameras are called is learned once."""
+    """The pictures of one run. What its cameras are called is learned once."""
 
     def __init__(self, run: WatchedRun) -> None:
         """Nothing is looked at yet."""

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class LogLevel(StrEnum):
-    """In the order of weight, the least first."""
+    """A level of weight, the least first."""
 
     DEBUG = "debug"
     INFO = "info"
@@ -15,7 +15,7 @@ class LogLevel(StrEnum):
 
     @property
     def weight(self) -> int:
-        """Its place in the order, from 0."""
+        """The level's place in the order, from 0."""
         return list(LogLevel).index(self)
 
 

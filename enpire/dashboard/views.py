@@ -203,7 +203,7 @@ class LogPage:
     total: int
 
     def as_json(self) -> Json:
-        """As plain values."""
+        """Return it as plain values."""
         lines = [
             {
                 "number": one.number,

@@ -1,9 +1,9 @@
 """Episodes as LeRobot datasets (v3), out and in."""
 
 from enpire.datasets.columns import Layout
-from enpire.datasets.exported import export
-from enpire.datasets.fitting import Allowed, TaskInterface
-from enpire.datasets.imported import Imported, demonstrations
+from enpire.datasets.compatibility import Allowed, TaskInterface
+from enpire.datasets.exporting import export
+from enpire.datasets.importing import Imported, demonstrations
 from enpire.datasets.starts import first_seen, moved_by
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from enpire.environment import Sight
+from enpire.environment import PolicyCameras
 from enpire.errors import StoreError
 from enpire.types import Episode, Image, Outcome
 
@@ -33,9 +33,9 @@ _SINGLE = {
 class Layout:
     """What is alike in all episodes of a dataset.
 
-    told: the task in words. names: of an observation's entries, of an action's. sight: what
-    policies see by cameras, if they do. video: pictures are videos: smaller, and not quite what was
-    seen.
+    told: the task in words. names: of an observation's entries, of an action's. policy_cameras:
+    what policies see by cameras, if they do. video: pictures are videos: smaller, and not quite
+    what was seen.
     """
 
     fps: int
@@ -43,26 +43,29 @@ class Layout:
     robot: str
     observation: tuple[str, ...]
     action: tuple[str, ...]
-    sight: Sight | None = None
+    policy_cameras: PolicyCameras | None = None
     video: bool = False
 
     def features(self) -> dict[str, dict[str, Any]]:
-        """As LeRobot's writer takes them.
+        """The features as LeRobot's writer takes them.
 
         Without pictures what stations show is there twice: ACT and Diffusion refuse a dataset that
         has neither pictures nor the state of an environment. Beside pictures the state is what an
         arm feels.
         """
-        sight, seen = self.sight, {STATE: self.observation, ENVIRONMENT: self.observation}
+        policy_cameras, seen = (
+            self.policy_cameras,
+            {STATE: self.observation, ENVIRONMENT: self.observation},
+        )
         pictures: dict[str, dict[str, Any]] = {}
-        if sight is not None:
+        if policy_cameras is not None:
             picture = {
                 "dtype": "video" if self.video else "image",
-                "shape": (sight.size, sight.size, 3),
+                "shape": (policy_cameras.size, policy_cameras.size, 3),
                 "names": ["height", "width", "channels"],
             }
-            pictures = {PICTURES + camera: picture for camera in sight.cameras}
-            felt = tuple(self.observation[entry] for entry in sight.felt)
+            pictures = {PICTURES + camera: picture for camera in policy_cameras.cameras}
+            felt = tuple(self.observation[entry] for entry in policy_cameras.felt)
             seen = {STATE: felt, WHOLE: self.observation}
         vectors = {**seen, ACTION: self.action}
         return {
@@ -108,12 +111,14 @@ class Layout:
                 "intervention": episode.intervened[at : at + 1],
             }
             whole_seen = episode.observations[at]
-            if self.sight is None:
+            if self.policy_cameras is None:
                 yield frame | {STATE: whole_seen, ENVIRONMENT: whole_seen}
                 continue
-            shown = zip(self.sight.cameras, () if pictures is None else pictures[at], strict=True)
+            shown = zip(
+                self.policy_cameras.cameras, () if pictures is None else pictures[at], strict=True
+            )
             yield frame | {
-                STATE: whole_seen[list(self.sight.felt)],
+                STATE: whole_seen[list(self.policy_cameras.felt)],
                 WHOLE: whole_seen,
                 **{PICTURES + camera: picture for camera, picture in shown},
             }

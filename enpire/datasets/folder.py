@@ -53,7 +53,7 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Which rows of all frames an episode has, from `first` to before `end`, and in which file."""
+    """The rows of all frames that an episode has, from `first` to before `end`, and their file."""
 
     index: int
     first: int
@@ -74,7 +74,7 @@ class Frames:
         return int(self.table.num_rows)
 
     def place(self, row: int) -> str:
-        """Where a row is, for a person."""
+        """The place of a row, for a person."""
         for extent in self.extents:
             if extent.first <= row < extent.end:
                 return f"episode {extent.index}, frame {row - extent.first}"
@@ -205,14 +205,14 @@ def describe(folder: Path) -> Description:
     )
 
 
-def read_frames(folder: Path, said: Description, columns: Sequence[str]) -> Frames:
+def read_frames(folder: Path, description: Description, columns: Sequence[str]) -> Frames:
     """Some columns of all frames, where these belong being one another's proof.
 
     Raises:
         StoreError: a file is missing or broken; episodes overlap, are empty, or their frames are
             not those that the frames themselves say.
     """
-    extents = _extents(folder, said)
+    extents = _extents(folder, description)
     files = tuple(dict.fromkeys(extent.file for extent in extents))
     tables = [_read(path, [*columns, *PLACES]) for path in files]
     try:
@@ -220,7 +220,7 @@ def read_frames(folder: Path, said: Description, columns: Sequence[str]) -> Fram
     except pa.ArrowException as error:
         raise StoreError(f"{folder}: its data files have columns of several types") from error
     frames = Frames(folder, extents, table)
-    _require_apart(frames, said)
+    _require_apart(frames, description)
     _require_in_place(frames)
     return frames
 
@@ -247,7 +247,7 @@ def _out_of_pace(frames: Frames, stamps: FloatArray, rate: float) -> str:
     return ""
 
 
-def _extents(folder: Path, said: Description) -> tuple[Extent, ...]:
+def _extents(folder: Path, description: Description) -> tuple[Extent, ...]:
     files = sorted((folder / EPISODES).glob("*/*.parquet"))
     if not files:
         raise StoreError(
@@ -262,7 +262,7 @@ def _extents(folder: Path, said: Description) -> tuple[Extent, ...]:
                 raise StoreError(f"{path}: {wrong[0]} is {row[wrong[0]]!r}, and no whole number")
             if row[EPISODE] < 0:
                 raise StoreError(f"{path}: an episode is called {row[EPISODE]}: count from 0")
-            data = said.data_path.format(chunk_index=row[_CHUNK], file_index=row[_FILE])
+            data = description.data_path.format(chunk_index=row[_CHUNK], file_index=row[_FILE])
             place = row[EPISODE], row[_FROM], row[_TO], row["length"]
             found.append(Extent(*place, folder / data))
     if not found:
@@ -270,7 +270,7 @@ def _extents(folder: Path, said: Description) -> tuple[Extent, ...]:
     return tuple(sorted(found, key=lambda extent: (extent.first, extent.end)))
 
 
-def _require_apart(frames: Frames, said: Description) -> None:
+def _require_apart(frames: Frames, description: Description) -> None:
     """Episodes follow one another without gap or overlap, and are all that there is."""
     folder, at = frames.folder, 0
     seen: dict[int, Extent] = {}
@@ -293,7 +293,7 @@ def _require_apart(frames: Frames, said: Description) -> None:
             )
     if at != len(frames):
         raise StoreError(f"{folder}: rows {at} to {len(frames) - 1} belong to no episode")
-    counts = (("episodes", said.episodes, len(seen)), ("frames", said.frames, at))
+    counts = (("episodes", description.episodes, len(seen)), ("frames", description.frames, at))
     for what, told, there in counts:
         if told not in (None, there):
             raise StoreError(f"{folder / INFO}: total_{what} is {told}, and there are {there}")

@@ -9,7 +9,7 @@ import numpy as np
 
 from enpire.environment import Stations, build_stations
 from enpire.environment.cameras.twin_cameras import GRAPHICS_ERRORS, SAMPLES, SHADOWS, no_opengl
-from enpire.environment.core.policy_cameras import TwinGlances
+from enpire.environment.core.policy_cameras import TwinFrameCapture
 from enpire.errors import StoreError, UsageError
 from enpire.gymnasium.environment import Stepper
 from enpire.packs.finder import unknown
@@ -75,8 +75,8 @@ class Shooting:
         """
         self._stations = build_stations(task, 1, 1, world=world)
         self._stepper = Stepper(self._stations)
-        self._glances = TwinGlances(self._stations.task, self._stations.sensors, size)
-        self.sight = self._glances.sight
+        self._frame_capture = TwinFrameCapture(self._stations.task, self._stations.sensors, size)
+        self.policy_cameras = self._frame_capture.policy_cameras
 
     def __call__(self, episode: Episode) -> Image:
         """Pictures of each period, before what was done in it, (periods, cameras, size, size, 3).
@@ -87,7 +87,12 @@ class Shooting:
         """
         self._require(episode)
         stepper, size = self._stepper, self._stations.action_size
-        shape = len(self.sight.cameras), self.sight.size, self.sight.size, 3
+        shape = (
+            len(self.policy_cameras.cameras),
+            self.policy_cameras.size,
+            self.policy_cameras.size,
+            3,
+        )
         pictures = np.empty((len(episode), *shape), np.uint8)
         taken = dict(zip(episode.pictured.tolist(), episode.pictures, strict=True))
         stepper.abort()
@@ -101,7 +106,7 @@ class Shooting:
                 )
             seen = taken.get(at)
             if seen is None or seen.shape != shape:
-                seen = self._glances.glance(0).result()
+                seen = self._frame_capture.capture(0).result()
             pictures[at] = seen
             if at < len(episode) - 1:
                 stepper.step(action[None], {})
@@ -110,7 +115,7 @@ class Shooting:
     def close(self) -> None:
         """Give back the OpenGL context."""
         self._stepper.abort()
-        self._glances.close()
+        self._frame_capture.close()
 
     def _require(self, episode: Episode) -> None:
         changed = sorted(n for n, v in episode.packs.items() if self._stations.packs.get(n) != v)

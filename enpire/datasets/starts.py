@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from enpire.datasets.fitting import going_with
+from enpire.datasets.compatibility import going_with
 from enpire.environment import Job, StationBackend
 from enpire.types import Float32Array, FloatArray, Purpose
 

@@ -1,6 +1,6 @@
 """What speaks to motors: one driver a kind of arm, found by name. Only a supervisor holds one.
 
-Beside the arms a station has eyes, a tracker and perhaps a fixture: its `Wire`.
+Beside the arms a station has cameras, a tracker and perhaps a fixture: its `Wire`.
 """
 
 from enpire.drivers.build import DRIVERS, build, settings

@@ -75,6 +75,6 @@ def settings(name: str, robot: Robot, own: Table | None) -> Table:
         table = said.table(name)
     if own is None:
         return table
-    if own.has("type") and own.said("type") != table.said("type"):
+    if own.has("type") and own.raw("type") != table.raw("type"):
         table = table.without("config")
     return own.over(table)

@@ -71,12 +71,12 @@ class Commands:
             word = caller.recv(LONGEST)
             if not word:
                 raise ConnectionResetError
-            caller.send(json.dumps(self._said(word)).encode())
+            caller.send(json.dumps(self._answer_to(word)).encode())
         except OSError:  # the caller has gone, or takes no answer
             self._poll.unregister(handle)
             self._callers.pop(handle).close()
 
-    def _said(self, word: bytes) -> dict[str, object]:
+    def _answer_to(self, word: bytes) -> dict[str, object]:
         try:
             return {"ok": True, **self._answer(word.decode(errors="replace"))}
         except SafetyError as error:
@@ -99,7 +99,7 @@ class Caller:
             raise SafetyError(f"no {who} runs on this station") from error
 
     def ask(self, word: str) -> dict[str, object]:
-        """Its answer to a command; raises SafetyError with what it refuses for."""
+        """Send a command and return the answer; raises SafetyError with what it refuses for."""
         try:
             self._socket.send(word.encode())
             said = self._socket.recv(LONGEST)

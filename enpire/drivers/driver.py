@@ -46,7 +46,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where a driver works.
+    """The place where a driver works.
 
     runtime: folder of the station's sockets and shared memory. settings: the driver's own, those
     of the robot's `drivers.toml` under those of the station file.

@@ -12,7 +12,7 @@ from enpire.types import FloatArray
 
 
 class Dry:
-    """From there on the arms are taken to be where the last setpoint would have brought them."""
+    """A driver that moves nothing: the arms are taken to be where the last setpoint leads."""
 
     def __init__(self, driver: Driver, clock: Clock, show: Callable[[FloatArray], None]) -> None:
         """show: is given each setpoint, (axes,), that would have been sent."""
@@ -24,7 +24,7 @@ class Dry:
         self._driver.connect()
 
     def read(self) -> Reading:
-        """Where the arms would be."""
+        """The reading of arms that would be there."""
         if self._reading is None:
             first = self._driver.read()
             self._reading = replace(first, velocity=np.zeros_like(first.velocity))

@@ -55,7 +55,7 @@ class Mailbox:
         return self._whole(newer) or self._whole(older)
 
     def number(self) -> int:
-        """Of the newest message, whole or not; 0 if there is none. It reads no body."""
+        """The number of the newest message, whole or not; 0 if there is none. It reads no body."""
         return max(self._head(0)[0], self._head(1)[0])
 
     def close(self) -> None:

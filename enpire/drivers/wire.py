@@ -62,13 +62,13 @@ class Wire(Protocol):
         """The newest picture of a camera that is watched; None before the first."""
 
     def faults(self) -> list[Fault]:
-        """Those that were told since it was asked last, oldest first."""
+        """The faults that were told since it was asked last, oldest first."""
 
     def place(self, variation: FloatArray) -> None:
-        """Of a simulator: put the scene into an initial condition; the arms must be disarmed."""
+        """Have a simulator put the scene into an initial condition; the arms must be disarmed."""
 
     def vary(self, variation: FloatArray) -> None:
-        """Of a simulator: what no robot brings about of an initial condition."""
+        """Have a simulator vary what no robot brings about of an initial condition."""
 
     @property
     def placed(self) -> bool:

@@ -4,7 +4,7 @@ from enpire.environment.cameras.camera import (
     Camera,
     CameraView,
     ColourPatch,
-    Eyes,
+    VerifierCameras,
     aim,
     as_drawn,
     coloured,
@@ -34,7 +34,7 @@ from enpire.environment.core.intervention import (
     OperatorQueue,
 )
 from enpire.environment.core.jobs import Job
-from enpire.environment.core.policy_cameras import Sight
+from enpire.environment.core.policy_cameras import PolicyCameras
 from enpire.environment.core.replay import Replay
 from enpire.environment.core.station_backend import (
     Eventful,
@@ -79,7 +79,6 @@ __all__ = [
     "Demonstrator",
     "Eventful",
     "Evidence",
-    "Eyes",
     "FailureDetector",
     "Fake",
     "InterventionWrapper",
@@ -92,13 +91,13 @@ __all__ = [
     "Order",
     "Parameter",
     "PeriodCommand",
+    "PolicyCameras",
     "RandomActions",
     "Readings",
     "Replay",
     "ResetMode",
     "Restorer",
     "SensorNoise",
-    "Sight",
     "StationBackend",
     "StationEvent",
     "Stations",
@@ -106,6 +105,7 @@ __all__ = [
     "Symmetry",
     "Task",
     "Tasked",
+    "VerifierCameras",
     "aim",
     "as_drawn",
     "build_stations",
@@ -127,4 +127,7 @@ __all__ = [
     "triangulate",
 ]
 
-__getattr__ = renamed(__name__, {"Workcells": "StationBackend"})
+__getattr__ = renamed(
+    __name__,
+    {"Eyes": "VerifierCameras", "Sight": "PolicyCameras", "Workcells": "StationBackend"},
+)

@@ -75,16 +75,16 @@ class Kinematics:
 
 
 class Forward:
-    """Where the hands of a robot's arms are, of their joint angles alone."""
+    """The hands' poses of a robot's arms, by their joint angles alone."""
 
     def __init__(self, world: World, robot: Robot) -> None:
-        """As the robot stands in `world`; what was identified there changes no lengths."""
+        """Take the robot as it stands in `world`; what was identified there changes no lengths."""
         scene = compose(replace(world, dynamics=None), robot, lambda spec: None)
         self._arms, self._model = scene.arms, scene.model
         self._data = mujoco.MjData(scene.model)
 
     def hands(self, joints: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Of joint angles (arms, dof) [rad].
+        """The hands at joint angles (arms, dof) [rad].
 
         Returns:
             Positions (arms, 3) [m] and rotations (arms, 3, 3), grasp frame to world.

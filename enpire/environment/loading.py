@@ -9,9 +9,9 @@ from pathlib import Path
 from types import ModuleType
 
 from enpire.environment.cameras.domain_randomization import dresser, looks
-from enpire.environment.cameras.twin_cameras import NoGraphics, TwinEyes
+from enpire.environment.cameras.twin_cameras import NoGraphics, TwinVerifierCameras
 from enpire.environment.core.faults import where
-from enpire.environment.core.policy_cameras import TwinGlances
+from enpire.environment.core.policy_cameras import TwinFrameCapture
 from enpire.environment.core.station_backend import StationBackend
 from enpire.environment.core.task import Task
 from enpire.environment.resets.perturbation import Perturbation
@@ -39,7 +39,7 @@ def build_stations(
 ) -> Stations:
     """Stations of the task called `task`, with the robot and the world that it names.
 
-    verify: by `sensors`, or by `cameras`. Where the task has no eyes or this machine no OpenGL it
+    verify: by `sensors`, or by `cameras`. Where the task cannot or this machine has no OpenGL it
     is by sensors all the same, and `verified_by` says so. images: size of the pictures that
     policies see [px]; 0: none, they see what the tracker says. world: another than the task's.
     vary_looks: in these pictures light, colours and cameras are each episode's own. perturbation: a
@@ -78,9 +78,9 @@ def build_stations(
     changed = None if perturbation is None else perturbation.looks
     if verify == CAMERAS and loaded.looks:
         with suppress(NoGraphics):
-            made.eyes = TwinEyes(made.twin, dresser(changed))
+            made.verifier_cameras = TwinVerifierCameras(made.twin, dresser(changed))
     if images:
-        made.glances = TwinGlances(
+        made.frame_capture = TwinFrameCapture(
             loaded, made.sensors, images, changed or (looks if vary_looks else None)
         )
     return made

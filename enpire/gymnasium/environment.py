@@ -91,7 +91,7 @@ class Stepper:
         return ended
 
     def _until_awaiting(self, rows: list[int]) -> list[Episode]:
-        """Until each of `rows` awaits an action or has ended."""
+        """Wait until each of `rows` awaits an action or has ended."""
         ended: list[Episode] = []
         while rows:
             waiting: set[int] = set()
@@ -158,7 +158,13 @@ class TaskEnv(gymnasium.Env[Float32Array, Float32Array]):
             return observation, 0.0, False, False, {}
         (episode,) = ended
         terminated = is_terminal(episode, self.stations)
-        return observation, float(episode.success), terminated, not terminated, told(episode)
+        return (
+            observation,
+            float(episode.success),
+            terminated,
+            not terminated,
+            verdict_info(episode),
+        )
 
     def render(self) -> Image | None:
         """What the harness's pictures show, (height, width, 3); None without `rgb_array`."""
@@ -250,7 +256,7 @@ class TaskVectorEnv(VectorEnv[Float32Array, Float32Array, NDArray[Any]]):
         for row, seed in seeds.items():
             infos = self._add_info(infos, {"seed": seed}, row)
         for episode in ended:
-            infos = self._add_info(infos, told(episode), episode.station)
+            infos = self._add_info(infos, verdict_info(episode), episode.station)
         return infos
 
     def render(self) -> tuple[Image, ...] | None:
@@ -267,7 +273,7 @@ class TaskVectorEnv(VectorEnv[Float32Array, Float32Array, NDArray[Any]]):
 def spaces(
     stations: Stations,
 ) -> tuple[gymnasium.spaces.Box[np.float32], gymnasium.spaces.Box[np.float32]]:
-    """Of one station: observations, scaled to about one by the task and not bounded; actions."""
+    """The spaces of one station: observations, scaled to about one and not bounded; actions."""
     seen, size = len(stations.task.observation_names), stations.task.actions.size
     return (
         gymnasium.spaces.Box(-np.inf, np.inf, (seen,), np.float32),
@@ -286,7 +292,7 @@ def is_terminal(episode: Episode, stations: Stations) -> bool:
     return episode.success or (not out_of_time and episode.verdict.outcome is Outcome.FAILURE)
 
 
-def told(episode: Episode) -> Info:
+def verdict_info(episode: Episode) -> Info:
     """An episode's verdict, as its last step's `info`."""
     verdict: Verdict = episode.verdict
     return {

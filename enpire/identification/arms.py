@@ -28,7 +28,7 @@ class Response:
     effort: FloatArray
 
 
-def alone(world: World, robot: Robot) -> Scene:
+def arms_alone(world: World, robot: Robot) -> Scene:
     """The arms of a robot with hands that can carry a payload; nothing touches anything.
 
     Raises:
@@ -63,7 +63,7 @@ class ArmsModel:
     """Answers how a scene's arms would have moved, had their parameters been these."""
 
     def __init__(self, scene: Scene, names: tuple[str, ...], threads: int = 0) -> None:
-        """names: of the parameters in question, as in `dynamics`; scene: of `alone`."""
+        """names: of the parameters in question, as in `dynamics`; scene: of `arms_alone`."""
         self.scene, self.names = scene, names
         self._threads = threads
         known = dynamics.parameters(scene)
@@ -92,14 +92,14 @@ class ArmsModel:
         that substep by the part it holds for, so that the response is smooth in the latency.
         """
         parts = [
-            self._some(values[first : first + AT_ONCE], recording)
+            self._response(values[first : first + AT_ONCE], recording)
             for first in range(0, len(values), AT_ONCE)
         ]
         names = ("position", "velocity", "effort")
         whole = {n: np.concatenate([getattr(p, n) for p in parts]) for n in names}
         return Response(**whole)
 
-    def _some(self, values: FloatArray, recording: Recording) -> Response:
+    def _response(self, values: FloatArray, recording: Recording) -> Response:
         batch = self._batch(len(values))
         latency = self._write(batch, values)
         self._begin(batch, recording)
@@ -108,7 +108,7 @@ class ArmsModel:
         steps = int(np.ceil(stamps[-1] / h - 1e-9)) + 1
         edges = h * np.arange(steps + 1)
         control = np.zeros((len(values), steps, model.nu))
-        control[:, :, self.actuators] = self._held(stamps, recording.sent, latency, edges)
+        control[:, :, self.actuators] = self._mean_setpoints(stamps, recording.sent, latency, edges)
         begins = {name: getattr(batch, name).copy()[:, None] for name in ("qpos", "qvel")}
         kept = batch.rollout(steps, control, record=RECORD)
         read = np.maximum(stamps - recording.age, 0.0)
@@ -166,7 +166,7 @@ class ArmsModel:
         batch.ctrl[:, self.actuators] = recording.sent[0]
         batch.forward()
 
-    def _held(
+    def _mean_setpoints(
         self, stamps: FloatArray, sent: FloatArray, latency: FloatArray, edges: FloatArray
     ) -> FloatArray:
         """The mean setpoint between edges (n + 1,), of each candidate, (candidates, n, axes)."""
@@ -195,7 +195,7 @@ class Handling:
     def __init__(
         self, free: Scene, held: Scene, names: tuple[str, ...] = (), threads: int = 0
     ) -> None:
-        """free: of `alone`; held: of `with_task`, with the same arms.
+        """free: of `arms_alone`; held: of `with_task`, with the same arms.
 
         names: of the arms' parameters in question; none: all of them.
         """

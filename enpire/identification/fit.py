@@ -78,12 +78,12 @@ class ParameterFit:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the parameters."""
+        """The names of the parameters."""
         return self.prior.names
 
     @property
     def nominal(self) -> FloatArray:
-        """As the packs have them."""
+        """The parameters as the packs have them."""
         return self.prior.nominal
 
 
@@ -97,7 +97,7 @@ class Errors:
 
 
 class _Residuals:
-    """Of some recordings, in deviations of the noise; with the prior's at the end."""
+    """The residuals of some recordings, in deviations of the noise; with the prior's at the end."""
 
     def __init__(self, arms: ArmsModel, recordings: Sequence[Recording], about: Prior) -> None:
         self.arms, self.recordings, self.prior = arms, recordings, about
@@ -138,7 +138,7 @@ class _Residuals:
         return np.concatenate(parts, axis=1).T
 
     def jacobian(self, z: FloatArray, r: FloatArray) -> FloatArray:
-        """Of the residuals (m, 1) at z (n, 1), (m, n), by finite differences inside the bounds."""
+        """The Jacobian (m, n) of the residuals (m, 1) at z (n, 1), by differences within bounds."""
         z, n = z.ravel(), len(self.prior.names)
         low, high = self.prior.bounds()
         above, below = np.minimum(z + self.step, high), np.maximum(z - self.step, low)
@@ -261,7 +261,7 @@ def _difference(response: Response, recording: Recording, name: str) -> FloatArr
 
 
 def _counted(recording: Recording) -> dict[str, FloatArray]:
-    """By signal, (T, axes): one where a row counts, zero where it was not measured or begins."""
+    """The weights by signal, (T, axes): one where a row counts, zero where it does not."""
     begun = (recording.stamps - recording.stamps[0] >= BURN_IN)[:, None]
     return {name: (np.isfinite(getattr(recording, name)) & begun) * 1.0 for name in SIGNALS}
 

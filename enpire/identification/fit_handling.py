@@ -78,7 +78,7 @@ def fit_handling(arms: Handling, recordings: Sequence[Recording]) -> ParameterFi
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Linear:
-    """Of the last step: residuals r (numbers,) in units of noise, their Jacobian J (numbers, n).
+    """The linear last step: residuals r (numbers,) in units of noise, Jacobian J (numbers, n).
 
     information: (n, n), what was known before in it. counts: which residuals do, (windows, signals
     x joints).
@@ -136,7 +136,7 @@ class _Search:
                 J[:, self.rough] = again[:, self.rough] = 0.0
             information = self.known + _common(J, again)
             moved = z - self.begin
-            left = _left(noise, seen) + float(moved @ self.known @ moved) / 2.0
+            left = _unexplained(noise, seen) + float(moved @ self.known @ moved) / 2.0
             visited.append((left, z, _Linear(r, J, information, counts)))
             step = -np.linalg.solve(information, self.known @ moved + J.T @ r)
             deviation = np.sqrt(np.diag(np.linalg.inv(information)))
@@ -153,7 +153,7 @@ class _Search:
         tried = np.clip(tried, low, high)
         off = self.predicted(self.arms.held, tried) - self.measured
         pushed = self.stages == PUSHED
-        left = [_left(_spread(each, self.stages), pushed) for each in off]
+        left = [_unexplained(_spread(each, self.stages), pushed) for each in off]
         best: FloatArray = tried[int(np.argmin(left))]
         return best
 
@@ -228,7 +228,7 @@ def _spread(off: FloatArray, stages: NDArray[np.intp]) -> FloatArray:
     return noise
 
 
-def _left(noise: FloatArray, seen: Flags) -> float:
+def _unexplained(noise: FloatArray, seen: Flags) -> float:
     """How much the windows `seen` are left unexplained: the less noise, the likelier they are."""
     return float(np.log(noise[seen]).sum())
 

@@ -33,7 +33,7 @@ class Gap:
     phase: FloatArray
 
     def parted(self, tolerance: float) -> list[tuple[float, str, str] | None]:
-        """By joint, when the error is first above tolerance [rad]: seconds, joint, phase."""
+        """When joints' errors are first above tolerance [rad]: seconds, joint, phase."""
         seconds = self.recording.stamps - self.recording.stamps[0]
         found: list[tuple[float, str, str] | None] = []
         for k, joint in enumerate(self.joints):

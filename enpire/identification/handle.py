@@ -66,7 +66,7 @@ def handling(scene: Scene, moves: Moves, rate: float) -> ExcitationMotion:
     point = scene.model.qpos0[address : address + 3] + ABOVE * np.eye(3)[2]
     low = _posture(scene, arm, point, np.array(of_pack.home))
     high = _posture(scene, arm, point + moves.lift * np.eye(3)[2], low)
-    aside = _away(scene, arm, low, opened, shut) * moves.turn * np.eye(len(low))[0]
+    aside = _turn_direction(scene, arm, low, opened, shut) * moves.turn * np.eye(len(low))[0]
     begin, end = low - aside, low + aside
     still, way = GRIP_S, moves.stroke
     route = [(low, opened, 0.0), (low, shut, still), (high, shut, way)]
@@ -80,7 +80,9 @@ def handling(scene: Scene, moves: Moves, rate: float) -> ExcitationMotion:
     return made
 
 
-def _away(scene: Scene, arm: ArmIndex, low: FloatArray, opened: float, shut: float) -> float:
+def _turn_direction(
+    scene: Scene, arm: ArmIndex, low: FloatArray, opened: float, shut: float
+) -> float:
     """Whither the arm turns, -1 or 1, behind the finger that stands still when the other opens."""
     model, data = scene.model, mujoco.MjData(scene.model)
     axes = ArmsModel(scene, ())
@@ -98,7 +100,7 @@ def _away(scene: Scene, arm: ArmIndex, low: FloatArray, opened: float, shut: flo
 def _along(
     scene: Scene, route: list[tuple[FloatArray, float, float]], rate: float
 ) -> ExcitationMotion:
-    """From rest to rest along a route of postures and grippers, each way as long as limits say.
+    """The motion along a route of postures and grippers, from rest to rest, as limits allow.
 
     route: joints, gripper, and the least that the way there lasts [s].
     """

@@ -120,17 +120,17 @@ def _true(hidden: dict[str, float]) -> FloatArray:
 
 def _missed(
     arms: ArmsModel,
-    found: ParameterFit,
+    fit: ParameterFit,
     hidden: dict[str, float],
     other: ExcitationMotion,
     noise: ArmNoise,
     rng: np.random.Generator,
 ) -> tuple[float, float]:
-    """By how much the fit and the packs' values miss another motion's positions."""
+    """The errors by which the fit and the packs' values miss another motion's positions."""
     test = play(arms.scene, hidden, other.stamps, other.sent, noise, rng)
     mine = len(arms.names)
     fitted, packs = (
         float(np.sqrt(np.mean(errors(arms, [test], values).position[arms.joint_axes] ** 2)))
-        for values in (found.values[:mine], found.nominal[:mine])
+        for values in (fit.values[:mine], fit.nominal[:mine])
     )
     return fitted, packs

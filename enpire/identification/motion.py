@@ -88,7 +88,7 @@ def motion(scene: Scene, waves: Waves, seconds: float, rate: float) -> Excitatio
 
 
 def _room(scene: Scene, home: FloatArray, way: FloatArray, period: float) -> FloatArray:
-    """By how much each joint's way (T, joints) from home has to be less, (joints,), at most 1."""
+    """The factors (joints,), at most 1, by which joints' ways (T, joints) from home fit in."""
     ids = np.concatenate([arm.joints for arm in scene.arms])
     low, high = scene.model.jnt_range[ids].T
     most_speed, most_acceleration = fastest(scene, 1.0 / period)

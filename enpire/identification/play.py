@@ -53,7 +53,7 @@ def play(
     start = arms.at(sent[0])
     data.qpos[:] = start
     if handled:
-        _put(model, data, handled, shift)
+        _place_object(model, data, handled, shift)
     data.ctrl[arms.actuators] = sent[0]
     for _ in range(round(0.5 / h)):  # history of the setpoint, and friction's own rest
         mujoco.mj_step(model, data)
@@ -79,10 +79,10 @@ def play(
     return Recording(scene.robot.name, name, stamps, sent, *measured, now, window, handled)
 
 
-def _put(
+def _place_object(
     model: mujoco.MjModel, data: mujoco.MjData, name: str, shift: tuple[float, float, float]
 ) -> None:
-    """Where it lies in the scene, but a little off, turned about the vertical."""
+    """Put it where it lies in the scene, but a little off, turned about the vertical."""
     joint = model.body_jntadr[model.body(objects.PREFIX + name).id]
     address = model.jnt_qposadr[joint]
     data.qpos[address : address + 2] += shift[:2]

@@ -45,7 +45,7 @@ class Prior:
         return result
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
-        """Of the coordinates."""
+        """The bounds of the coordinates."""
         return self.coordinates(self.low), self.coordinates(self.high)
 
 

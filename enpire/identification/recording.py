@@ -58,7 +58,7 @@ class Recording:
 
     @property
     def seconds(self) -> float:
-        """From the first row to the last."""
+        """The time from the first row to the last."""
         return float(self.stamps[-1] - self.stamps[0])
 
     def part(self, first: int, end: int) -> Recording:

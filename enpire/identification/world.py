@@ -37,7 +37,7 @@ def write_world(
     folder: Path,
     base: World,
     robot: Robot,
-    found: ParameterFit,
+    fit: ParameterFit,
     used: Sequence[Recording],
     held: HeldOut | None,
 ) -> None:
@@ -57,7 +57,7 @@ def write_world(
         )
     except OSError as error:
         raise StoreError(f"{folder} cannot be written: {error}") from error
-    publish_file(folder / DYNAMICS, dynamics_toml(base, robot, found, used, held).encode())
+    publish_file(folder / DYNAMICS, dynamics_toml(base, robot, fit, used, held).encode())
     lines = {
         "description": f"{base.description}; with the {robot.name} of {folder.name}, identified",
         "model": base.model.name,
@@ -68,12 +68,12 @@ def write_world(
 
 
 def dynamics_toml(
-    base: World, robot: Robot, found: ParameterFit, used: Sequence[Recording], held: HeldOut | None
+    base: World, robot: Robot, fit: ParameterFit, used: Sequence[Recording], held: HeldOut | None
 ) -> str:
     """The text of a `dynamics.toml`: parameters, how far they are known, from what."""
-    shown = np.flatnonzero(found.shown)
-    deviation = np.sqrt(np.diag(found.covariance))
-    correlation = (found.covariance / np.outer(deviation, deviation))[np.ix_(shown, shown)]
+    shown = np.flatnonzero(fit.shown)
+    deviation = np.sqrt(np.diag(fit.covariance))
+    correlation = (fit.covariance / np.outer(deviation, deviation))[np.ix_(shown, shown)]
     lines = [
         "# Written by `enpire twin fit`; docs/identification.md says how to read it.",
         f"robot = {json.dumps(robot.name)}",
@@ -86,14 +86,14 @@ def dynamics_toml(
                 "recordings": [each.name for each in used],
                 "sha256": [_digest(each) for each in used],
                 "seconds": round(sum(each.seconds for each in used), 2),
-                "rows": found.rows[0],
-                "rows_left_out": found.rows[1],
-                "not_shown": [n for n, s in zip(found.names, found.shown, strict=True) if not s],
+                "rows": fit.rows[0],
+                "rows_left_out": fit.rows[1],
+                "not_shown": [n for n, s in zip(fit.names, fit.shown, strict=True) if not s],
             }
         ),
         "",
         "[noise] # that no parameter explains, by axis: rad, rad/s, N m; grippers in their units",
-        *_table({name: _rounded(found.noise[name], 3) for name in SIGNALS}),
+        *_table({name: _rounded(fit.noise[name], 3) for name in SIGNALS}),
     ]
     if held is not None:
         lines += ["", "[held_out] # root mean square errors of an open-loop prediction, by axis"]
@@ -104,18 +104,18 @@ def dynamics_toml(
                 **{f"{n}_of_fit": _rounded(getattr(held.fit, n), 3) for n in SIGNALS},
             }
         )
-    scale = found.prior.scale
+    scale = fit.prior.scale
     for row, i in enumerate(shown):
         lines += ["", "[[parameters]]"]
         lines += _table(
             {
-                "name": found.names[i],
-                "unit": dynamics.UNITS[found.names[i].rsplit("/", 1)[1]],
-                "value": _digits(found.values[i]),
-                "low": _digits(found.low[i]),
-                "high": _digits(found.high[i]),
-                "of_pack": _digits(found.nominal[i]),
-                "log": bool(found.prior.log[i]),
+                "name": fit.names[i],
+                "unit": dynamics.UNITS[fit.names[i].rsplit("/", 1)[1]],
+                "value": _digits(fit.values[i]),
+                "low": _digits(fit.low[i]),
+                "high": _digits(fit.high[i]),
+                "of_pack": _digits(fit.nominal[i]),
+                "log": bool(fit.prior.log[i]),
                 "deviation": _digits(deviation[i] * scale[i]),
                 "correlation": [round(float(c), 4) + 0.0 for c in correlation[row]],
             }

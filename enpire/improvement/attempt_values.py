@@ -20,9 +20,9 @@ from torch import Tensor, nn
 from enpire.environment import Symmetry
 from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import TrainingState
-from enpire.improvement.growing import Growing
+from enpire.improvement.growing_tensors import GrowingTensors
 from enpire.improvement.learner import Learner, average, taken_up
-from enpire.improvement.moving import moved
+from enpire.improvement.scene_symmetry import moved
 from enpire.policies import Chooser
 from enpire.policies.retracing import attempts
 from enpire.types import Episode
@@ -109,7 +109,9 @@ class AttemptValueLearner:
         )
         modules = {"current": self._current, "averaged": self._averaged}
         self._learner = Learner(modules, {"current": self._optimiser}, generator)
-        self._rows = Growing()  # of attempts: row that is seen, left, won, cut, who learns from it
+        self._rows = (
+            GrowingTensors()
+        )  # of attempts: row that is seen, left, won, cut, who learns from it
         self._masks = np.random.default_rng(generator.initial_seed())
         self.steps = 0
 

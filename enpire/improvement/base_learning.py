@@ -14,9 +14,9 @@ import torch
 from enpire.environment import Symmetry
 from enpire.improvement.checkpoint import TrainingState
 from enpire.improvement.data import examples, instructive
-from enpire.improvement.growing import Growing
+from enpire.improvement.growing_tensors import GrowingTensors
 from enpire.improvement.learner import Learner, average, taken_up
-from enpire.improvement.moving import moved
+from enpire.improvement.scene_symmetry import moved
 from enpire.policies import ChunkPolicy, FlowPolicy
 from enpire.types import Episode, Flags
 
@@ -26,7 +26,7 @@ Cloned = ChunkPolicy | FlowPolicy
 
 @dataclass(frozen=True, slots=True)
 class BaseSettings:
-    """Of gradient steps.
+    """The settings of gradient steps.
 
     batch: moments a step. lr: learning rate. decay: AdamW's weight decay. average: decay of the
     weights' moving average, which is what acts. noise: standard deviation that is added to
@@ -62,7 +62,7 @@ class BaseLearner:
         )
         modules = {"policy": self.policy, "averaged": self.averaged}
         self._learner = Learner(modules, {"policy": self._optimiser}, generator)
-        self._rows = Growing()
+        self._rows = GrowingTensors()
         self.steps = 0
 
     def __len__(self) -> int:

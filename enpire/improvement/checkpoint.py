@@ -84,7 +84,7 @@ class Checkpoint:
         self._last = self._clock()
 
     def find(self, stage: str) -> TrainingState | None:
-        """Where a stage was; None if it never began, or what is there cannot be read."""
+        """Find where a stage was; None if it never began, or what is there cannot be read."""
         if self._folder is None:
             return None
         try:
@@ -98,7 +98,7 @@ class Checkpoint:
 
 
 def digest(*parts: object) -> str:
-    """Of what a training is made from, for `Checkpoint`'s `of`."""
+    """The hash of what a training is made from, for `Checkpoint`'s `of`."""
     hashed = hashlib.sha256()
     for part in parts:
         hashed.update(f"{part}\n".encode())

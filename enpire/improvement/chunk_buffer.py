@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 import torch
 from torch import Tensor
 
-from enpire.improvement.growing import Growing
+from enpire.improvement.growing_tensors import GrowingTensors
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class ChunkBuffer:
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._rows = Growing()
+        self._rows = GrowingTensors()
         self._shown: list[Tensor] = []  # rows of demonstrations
         self._rest: list[Tensor] = []
         self._drawn_from: tuple[Tensor, Tensor] | None = None

@@ -21,7 +21,7 @@ from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import TrainingState
 from enpire.improvement.chunk_buffer import ChunkBuffer
 from enpire.improvement.learner import Learner, average
-from enpire.improvement.moving import moved
+from enpire.improvement.scene_symmetry import moved
 from enpire.policies import Chooser
 
 SMOOTH = 0.98  # of the numbers that are shown, a step
@@ -29,7 +29,7 @@ SMOOTH = 0.98  # of the numbers that are shown, a step
 
 @dataclass(frozen=True, slots=True)
 class CriticSettings:
-    """Of gradient steps.
+    """The settings of gradient steps.
 
     batch: chunks a step. lr: learning rate. discount: of a control period; a chunk that gains time
     is worth more by it, which critics tell sooner than a chance of success. pair: critics of which

@@ -69,7 +69,7 @@ class Examples:
         return int(self.window.shape[0])
 
     def only(self, chosen: Flags) -> Examples:
-        """Those of the examples that are chosen, (M,); what they see is as before.
+        """The chosen ones of the examples, (M,); what they see is as before.
 
         Raises:
             RecipeError: none is.
@@ -123,10 +123,10 @@ def known_well(episodes: Sequence[Episode]) -> list[Episode]:
     All successes, where nobody did. What a policy did itself tells no more than it knew.
     """
     won = [episode for episode in episodes if episode.success]
-    return [episode for episode in won if told(episode)] or won
+    return [episode for episode in won if has_expert(episode)] or won
 
 
-def told(episode: Episode) -> bool:
+def has_expert(episode: Episode) -> bool:
     """Whether somebody who knows had a hand in it."""
     return episode.helped or episode.shown
 
@@ -177,7 +177,7 @@ def examples(
 def seen_examples(
     episodes: Sequence[Episode], spec: PictureSpec, weight: Tensor | None = None
 ) -> Examples:
-    """Those of the `instructive` periods before which a picture was taken.
+    """The examples of the `instructive` periods before which a picture was taken.
 
     weight: of all periods end to end, (N,), where it is this that tells what each is worth.
 

@@ -41,7 +41,7 @@ class ForwardModel(nn.Module):
         )
 
     def forward(self, history: Tensor, actions: Tensor) -> Tensor:
-        """From normalised (batch, history, obs) and actions (batch, chunk, act) to (batch, obs)."""
+        """Predict (batch, obs) from normalised (batch, history, obs) and (batch, chunk, act)."""
         joined = torch.cat([history.flatten(1), (actions / self.spread).flatten(1)], dim=1)
         step: Tensor = self.net(joined) + self.linear(joined)
         return history[:, -1] + step

@@ -15,7 +15,7 @@ from enpire.types import Episode, Flags, Image
 
 @dataclass(frozen=True, slots=True)
 class Film:
-    """Of all periods of some episodes, end to end, N rows.
+    """The pictures of all periods of some episodes, end to end, N rows.
 
     pictures: that were taken, (P, any cameras, size, size, 3). cameras: places of those that are
     looked through. shown: the pictures of each row, and of some periods before it, oldest first,
@@ -48,5 +48,5 @@ class Film:
         return least >= 0
 
     def at(self, rows: NDArray[np.int64]) -> Image:
-        """Of some rows (b,), (b, looks, cameras, size, size, 3)."""
+        """The pictures of some rows (b,), (b, looks, cameras, size, size, 3)."""
         return self.pictures[self.shown[rows]][:, :, list(self.cameras)]

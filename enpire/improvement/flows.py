@@ -9,13 +9,13 @@ with fewer than the policy that they were to replace (0.54).
 from __future__ import annotations
 
 from enpire.errors import RecipeError
+from enpire.improvement.behaviour_cloning import Training, clone_flow
 from enpire.improvement.data import known_well
 from enpire.improvement.recipe import Candidate, RecipeInputs
-from enpire.improvement.trainer import Training, clone_flow
 from enpire.policies import FlowPolicy, PictureSpec
 
 
-def begun(given: RecipeInputs) -> FlowPolicy | Candidate:
+def starting_flow(given: RecipeInputs) -> FlowPolicy | Candidate:
     """The incumbent if it flows; else a candidate, cloned from those who know as stage `flow`.
 
     Raises:

@@ -18,8 +18,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 from torch.nn.functional import softplus
 
 from enpire.improvement.replay import Transitions
-from enpire.improvement.sac import NORMAL, Actor, SacAgent, SacSettings, least
-from enpire.improvement.value import SuccessEnsemble, surely
+from enpire.improvement.sac import NORMAL, Actor, SacAgent, SacSettings, random_minimum
+from enpire.improvement.value import SuccessEnsemble, lower_confidence_bound
 from enpire.policies import FlowPolicy, NoiseSteering
 from enpire.policies.flow import DEVIATION, NOISE_LIMIT
 
@@ -133,7 +133,9 @@ class NoiseAgent[P: Noisy](SacAgent[P]):
         with torch.no_grad():
             drawn = torch.randn(noise.shape, generator=self.generator).to(noise)
             before = self.noise_odds(batch.history, self.usual * drawn)
-        sure = surely(self.noise_odds(batch.history, noise) - before, self.learning.caution)
+        sure = lower_confidence_bound(
+            self.noise_odds(batch.history, noise) - before, self.learning.caution
+        )
         heat = self.temperature["log"].exp().detach()
         return (heat * density - sure).mean(), density
 
@@ -222,6 +224,6 @@ class TriedAgent(NoiseAgent[NoiseSteering]):
         with torch.no_grad():
             noise, _ = self.actor.noise(batch.later, self.generator)
             odds = self.noise_odds(batch.later, noise)
-            value = least(self.critic.value(odds), self.learning.least_of, self.generator)
+            value = random_minimum(self.critic.value(odds), self.learning.least_of, self.generator)
         worth: Tensor = batch.reward + batch.discount * value
         return worth

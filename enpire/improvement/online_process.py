@@ -17,7 +17,7 @@ from enpire.child_environment import child_environment
 from enpire.child_process import end_child
 from enpire.errors import RecipeError
 from enpire.improvement.recipe import Candidate
-from enpire.improvement.training import LOG, TrainingRequest, as_json
+from enpire.improvement.training_process import LOG, TrainingRequest, as_json
 from enpire.improvement.versions import earlier, read_candidate, read_version
 from enpire.policies import Policy
 
@@ -34,7 +34,7 @@ class OnlineProcess:
     RecipeError from then on; it can bring no station down.
     """
 
-    def __init__(self, run: Path, asked: TrainingRequest, first: int) -> None:
+    def __init__(self, run: Path, request: TrainingRequest, first: int) -> None:
         """Start the process, which learns at once from what the run has of before round `first`."""
         self.folder = run / FOLDER / str(first)
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -54,7 +54,7 @@ class OnlineProcess:
             env=child_environment(),
             start_new_session=True,  # Ctrl-C is for the loop, which ends it in order
         )
-        self._tell({**as_json(run, asked), "folder": str(self.folder), "first": first})
+        self._tell({**as_json(run, request), "folder": str(self.folder), "first": first})
         self._listener = Thread(target=self._listen, args=(self._process.stdout,), daemon=True)
         self._listener.start()
 

@@ -19,7 +19,7 @@ import torch
 from enpire.errors import EnpireError, RecipeError
 from enpire.improvement.checkpoint import Checkpoint, TrainingState, digest
 from enpire.improvement.online import OnlineLearner, OnlineRecipe
-from enpire.improvement.training import LOG, TrainingRequest, asked_from, given
+from enpire.improvement.training_process import LOG, TrainingRequest, recipe_inputs, request_from
 from enpire.improvement.versions import publish, publish_candidate
 from enpire.improvement.worker import listen, log_to
 from enpire.store import Run
@@ -57,7 +57,7 @@ def learned(
 
     What there is to learn before any block is learned while stations collect the first ones.
     """
-    training = asked_from(begun)
+    training = request_from(begun)
     before = _before(run, begun["first"])
     checkpoint = Checkpoint(folder, digest(training, *(e.id for e in before)))
     learner = _learner(training, run, before)
@@ -70,13 +70,13 @@ def learned(
         version = int(kept.state[BLOCKS])
         for _ in range(version):
             ids += next(asked)["block"]
-        learner.restore(_found(run, ids), TrainingState(kept.tensors, kept.state["state"]))
+        learner.restore(_episodes_of(run, ids), TrainingState(kept.tensors, kept.state["state"]))
         yield {"version": version, "numbers": {}} | publish(folder, version, learner.policy())
     for said in asked:
         if "candidate" in said:
             yield publish_candidate(folder, learner.candidate())
             continue
-        numbers = learner.add(_found(run, said["block"]))
+        numbers = learner.add(_episodes_of(run, said["block"]))
         version += 1
         curve.add(STAGE, version, numbers)
         yield {"version": version, "numbers": numbers} | publish(folder, version, learner.policy())
@@ -91,7 +91,7 @@ def _learner(training: TrainingRequest, run: Run, before: list[Episode]) -> Onli
     recipe = training.recipe.recipe
     if not isinstance(recipe, OnlineRecipe):
         raise RecipeError(f"{training.recipe.name} learns in rounds, not online")
-    return recipe.learner(given(run, training, before))
+    return recipe.learner(recipe_inputs(run, training, before))
 
 
 def _before(run: Run, first: int) -> list[Episode]:
@@ -100,7 +100,7 @@ def _before(run: Run, first: int) -> list[Episode]:
     return sorted(known, key=lambda e: e.id)
 
 
-def _found(run: Run, ids: list[str]) -> list[Episode]:
+def _episodes_of(run: Run, ids: list[str]) -> list[Episode]:
     """Return episodes of these ids, in this order."""
     known = {episode.id: episode for episode in run.episodes()}
     return [known[id] for id in ids]

@@ -40,7 +40,7 @@ class ProgressModel:
 
     @torch.no_grad()
     def __call__(self, rows: Tensor) -> Tensor:
-        """Of observations (N, obs), (N,)."""
+        """The progress (N,) of observations (N, obs)."""
         now = self.seen(rows)
         from_start = torch.stack([self._hop(start, now) for start in self.starts]).mean(dim=0)
         from_goal = torch.stack([self._hop(goal, now) for goal in self.goals]).mean(dim=0)
@@ -51,7 +51,7 @@ class ProgressModel:
 
 
 def hop(before: Tensor, after: Tensor) -> Tensor:
-    """From one progress to another, both in [0, 1]: in [-1, 1]."""
+    """The hop from one progress to another, both in [0, 1]: in [-1, 1]."""
     apart = after - before
     return torch.where(apart >= 0, apart / (1 - before).clamp_min(1e-6), apart / before)
 

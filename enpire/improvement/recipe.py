@@ -205,7 +205,7 @@ def required(name: str, given: RecipeInputs) -> ChunkPolicy:
 
 
 def latest(episodes: Sequence[Episode]) -> tuple[list[Episode], list[Episode]]:
-    """Those that the latest round collected, and all that were there before; no empty ones."""
+    """The episodes that the latest round collected, and all from before; no empty ones."""
     some = [episode for episode in episodes if len(episode)]
     last = max((e.round for e in some if e.purpose is Purpose.COLLECTION), default=0)
     new = [e.purpose is Purpose.COLLECTION and e.round == last for e in some]
@@ -248,11 +248,11 @@ def find(name: str) -> ConfiguredRecipe:
     if _of_a_file(name):
         path = Path(name).resolve()
         module = _import(path)
-        return ConfiguredRecipe(module.__name__, _made(module, str(path)), str(path))
+        return ConfiguredRecipe(module.__name__, _recipe_of(module, str(path)), str(path))
     if name not in names():
         raise UsageError(unknown("recipe", name, names()) + "; a file of your own ends in .py")
     return ConfiguredRecipe(
-        name, _made(importlib.import_module(f"{recipes.__name__}.{name}"), name), name
+        name, _recipe_of(importlib.import_module(f"{recipes.__name__}.{name}"), name), name
     )
 
 
@@ -292,7 +292,7 @@ def remade(source: str, settings: Mapping[str, str]) -> ConfiguredRecipe:
     return made
 
 
-def _made(module: ModuleType, where: str) -> Recipe:
+def _recipe_of(module: ModuleType, where: str) -> Recipe:
     made: Any = getattr(module, "RECIPE", None)
     if not callable(made):
         has = "no RECIPE" if made is None else f"RECIPE = {printable(repr(made), SHOWN)}"

@@ -42,7 +42,7 @@ class Transitions:
         return len(self.reward)
 
     def at(self, index: Tensor) -> Transitions:
-        """Those at `index`, (B,)."""
+        """The transitions at `index`, (B,)."""
         return Transitions(*(getattr(self, name)[index] for name in self.__slots__))
 
     def to(self, where: torch.device) -> Transitions:

@@ -38,8 +38,8 @@ class Residual(nn.Module):
 class Standing(nn.Module):
     """The correction of a policy that was asked beforehand: its chunk is part of what is seen.
 
-    Whatever the base is, it is asked once about each moment; see `seen`. What critics are told
-    besides it does not look at.
+    Whatever the base is, it is asked once about each moment; see `residual_inputs`. What critics
+    are told besides it does not look at.
     """
 
     def __init__(self, correction: Correction, besides: int = 0) -> None:
@@ -59,7 +59,7 @@ class Standing(nn.Module):
         return self.correction.spread
 
     def forward(self, seen: Tensor) -> Tensor:
-        """Actions (batch, chunk, action) for what `seen` gives, (batch, 1, n)."""
+        """Actions (batch, chunk, action) for what `residual_inputs` gives, (batch, 1, n)."""
         of = self.correction.spec
         moments, chunks, _ = torch.split(seen[:, 0], self._parts, dim=1)
         history = moments.view(-1, of.history, of.observation)
@@ -67,7 +67,7 @@ class Standing(nn.Module):
         return moved
 
 
-def seen(history: Tensor, chunks: Tensor, besides: Tensor) -> Tensor:
+def residual_inputs(history: Tensor, chunks: Tensor, besides: Tensor) -> Tensor:
     """Moments (b, history, obs), what the base says of them (b, chunk, act), the rest, (b, 1, n).
 
     besides: what critics alone are told, (b, any).

@@ -24,7 +24,7 @@ from enpire.improvement.checkpoint import Checkpoint
 from enpire.improvement.learner import Learner, average, taken_up
 from enpire.improvement.replay import Transitions
 from enpire.improvement.residual import Residual, Standing
-from enpire.improvement.value import Normaliser, SuccessEnsemble, surely
+from enpire.improvement.value import Normaliser, SuccessEnsemble, lower_confidence_bound
 from enpire.policies import ChunkPolicy, FlowPolicy, NoiseSteering
 from enpire.policies.device import device
 
@@ -116,7 +116,7 @@ class Actor(nn.Module):
         return mean, (mean + offset[:, None]).clamp(-1.0, 1.0), density
 
 
-def least(values: Tensor, of: int, generator: torch.Generator) -> Tensor:
+def random_minimum(values: Tensor, of: int, generator: torch.Generator) -> Tensor:
     """The least (batch,) of a random few of values (members, batch)."""
     few = torch.randperm(len(values), generator=generator)[:of].to(values.device)
     return values[few].min(dim=0).values
@@ -184,7 +184,7 @@ class SacAgent[P: Chunks]:
         with torch.no_grad():
             _, actions, _ = self.actor.draw(batch.later, self.generator)
             odds = self.target(batch.later, actions[:, : self.execute])
-            value = least(self.target.value(odds), self.learning.least_of, self.generator)
+            value = random_minimum(self.target.value(odds), self.learning.least_of, self.generator)
         worth: Tensor = batch.reward + batch.discount * value
         return worth
 
@@ -206,10 +206,13 @@ class SacAgent[P: Chunks]:
         return actions
 
     def surely_more(self, history: Tensor, actions: Tensor, than: Tensor) -> Tensor:
-        """How much more a chunk is worth than another one, as log-odds (batch,); see `surely`."""
+        """Return how much more a chunk is worth than another one, as log-odds (batch,).
+
+        See `lower_confidence_bound`.
+        """
         with torch.no_grad():
             before = self.critic(history, than)
-        return surely(self.critic(history, actions) - before, self.learning.caution)
+        return lower_confidence_bound(self.critic(history, actions) - before, self.learning.caution)
 
     def learn_both(
         self, batch: Transitions, at: int, weight: Tensor | None = None
@@ -284,6 +287,16 @@ class SacAgent[P: Chunks]:
             self.modules, self.optimisers, self.generator, self._schedules, numbers=self.numbers
         )
         return learner.run(stage, steps, step, checkpoint)
+
+    def learn_from(
+        self, stage: str, sample: Callable[[], Transitions], checkpoint: Checkpoint
+    ) -> float:
+        """Go through the settings' steps of critic and actor, each on what `sample` returns."""
+
+        def step(at: int) -> Tensor:
+            return self.learn_both(sample(), at)[0]
+
+        return self.learn(stage, self.learning.steps, step, checkpoint)
 
     def numbers(self) -> dict[str, float]:
         """Return the means of the critics' last batch: Q-values, their targets, how far apart."""

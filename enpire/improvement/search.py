@@ -22,14 +22,14 @@ NAMED = re.compile(r"skill-(\d+)\.(\d+)")
 JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
 
 
-def named(number: int, candidate: int) -> str:
+def candidate_name(number: int, candidate: int) -> str:
     """What episodes of the round's candidate are recorded under."""
     return f"skill-{number}.{candidate}"
 
 
 @dataclass(frozen=True, slots=True)
 class Fitness:
-    """Of one candidate's judged episodes: success first, then score, then time."""
+    """The fitness of one candidate's judged episodes: success first, then score, then time."""
 
     success: float
     score: float
@@ -49,7 +49,7 @@ class Fitness:
 
     @property
     def loss(self) -> tuple[float, float, float]:
-        """To be sorted by; less is better."""
+        """A number to be sorted by; less is better."""
         return -self.success, -self.score, self.time
 
 
@@ -94,7 +94,7 @@ class Search:
         return self
 
     def _drawn(self, seeds: Iterable[int]) -> FloatArray:
-        """In units of the bounds, (candidates, n)."""
+        """The candidates in units of the bounds, (candidates, n)."""
         self._cma.reseed_rng(int(np.random.SeedSequence(min(seeds)).generate_state(1)[0]))
         return np.array([self._cma.ask() for _ in range(self._cma.population_size)])
 

@@ -68,7 +68,7 @@ def _require_sense(name: str, value: Any, default: Any) -> None:
 
 
 def defaults(recipe: Any) -> dict[str, str]:
-    """Of all settings, as texts, by dotted name."""
+    """The defaults of all settings, as texts, by dotted name."""
     return {name: str(attrgetter(name)(recipe)) for name in _names(recipe)}
 
 

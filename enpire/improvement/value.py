@@ -40,7 +40,7 @@ class Normaliser:
 
     @classmethod
     def of(cls, rows: Tensor) -> Normaliser:
-        """From observations (N, obs): their median, and half of what holds 68% of them.
+        """Measure observations (N, obs): their median, and half of what holds 68% of them.
 
         The unit is no less than a tenth of the standard deviation, of what hardly ever changes.
         """
@@ -55,8 +55,8 @@ class Normaliser:
         return ((rows - self.middle) / self.unit).clamp(-LIMIT, LIMIT)
 
 
-def surely(more: Tensor, caution: float) -> Tensor:
-    """By how much log-odds rise, (...), for sure, where an ensemble says by (members, ...).
+def lower_confidence_bound(more: Tensor, caution: float) -> Tensor:
+    """How much log-odds rise, (...), for sure, where an ensemble says by (members, ...).
 
     What they say is lowered by `caution` standard deviations of it. That they do not agree on how
     good a moment is does not count, only that they do not on what is better there: an actor that

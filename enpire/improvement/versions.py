@@ -21,7 +21,7 @@ _VERSION = re.compile(r"version-(\d+)\.safetensors")
 def publish(folder: Path, version: int, policy: Policy) -> dict[str, Any]:
     """Write a version's file and remove old ones; returns what its reader needs."""
     fault_point("version")
-    said = {"sha256": _write(_of(folder, version), policy)}
+    said = {"sha256": _write(_version_file(folder, version), policy)}
     fault_point("version_there")
     for path in folder.iterdir():
         found = _VERSION.fullmatch(path.name)
@@ -38,7 +38,7 @@ def publish_candidate(folder: Path, candidate: Candidate) -> dict[str, Any]:
 
 def read_version(folder: Path, version: int, sha256: str) -> Policy:
     """Return a version; raises StoreError if its file is not what was published."""
-    return _read(_of(folder, version), sha256)
+    return _read(_version_file(folder, version), sha256)
 
 
 def read_candidate(folder: Path, said: dict[str, Any]) -> Candidate:
@@ -56,7 +56,7 @@ def earlier(folder: Path) -> dict[int, str]:
     }
 
 
-def _of(folder: Path, version: int) -> Path:
+def _version_file(folder: Path, version: int) -> Path:
     return folder / f"version-{version}.safetensors"
 
 

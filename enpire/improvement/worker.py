@@ -16,7 +16,7 @@ from typing import IO, Any
 import torch
 
 from enpire.errors import EnpireError
-from enpire.improvement.training import FOLDER, LOG, carried_out
+from enpire.improvement.training_process import FOLDER, LOG, carry_out
 
 
 def main() -> None:
@@ -29,7 +29,7 @@ def main() -> None:
         said = asked.get()
         log_to(Path(said["run"]) / FOLDER / LOG)
         try:
-            answer = carried_out(said)
+            answer = carry_out(said)
         except EnpireError as error:
             answer = {"error": str(error)}
         answers.write(json.dumps(answer) + "\n")

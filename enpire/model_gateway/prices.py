@@ -60,7 +60,7 @@ class Rates:
         return cls(_numbers(table), over, _numbers(long))
 
     def of(self, classes: Mapping[str, int]) -> Mapping[str, float]:
-        """Those that an answer is priced by."""
+        """The prices that an answer is priced by."""
         prompt = sum(classes.get(name, 0) for name in PROMPT)
         return self.long if prompt > self.over else self.classes
 

@@ -29,9 +29,10 @@ from http.client import (
 )
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urlsplit
 
+from enpire.closing import Closing
 from enpire.model_gateway.allow_list import Refused, Upstream, examined, route
 from enpire.model_gateway.usage import Allowance, Meter, Usage
 from enpire.sandbox.limits import MIB
@@ -49,7 +50,7 @@ RETURNED_PREFIXES = ("anthropic-ratelimit-", "x-ratelimit-")
 INSTEAD = b"[key]"
 
 
-class Proxy:
+class Proxy(Closing):
     """One agent's way to its models; a `with` block closes it.
 
     socket: where it listens, for `Sandbox.model`.
@@ -90,12 +91,6 @@ class Proxy:
                     _cut(sock)
                 self.changed.wait_for(lambda: not self.under_way, GRACE_S)
         shutil.rmtree(self._folder, ignore_errors=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 @dataclass(slots=True)
@@ -209,10 +204,10 @@ class _ProxyHandler(BaseHTTPRequestHandler):
             raise Refused(400, "the body is not all there")
         return body
 
-    def _forward(self, asked: _ProxiedRequest, body: bytes, connection: HTTPConnection) -> None:
+    def _forward(self, request: _ProxiedRequest, body: bytes, connection: HTTPConnection) -> None:
         """Ask, and answer with what comes."""
-        upstream = asked.upstream
-        headers = _some(self.headers.items(), PASSED, PASSED_PREFIXES)
+        upstream = request.upstream
+        headers = _headers_of(self.headers.items(), PASSED, PASSED_PREFIXES)
         headers |= {"accept-encoding": "identity"}
         if upstream.key:
             headers |= {upstream.header: upstream.prefix + upstream.key}
@@ -220,32 +215,32 @@ class _ProxyHandler(BaseHTTPRequestHandler):
             connection.connect()
             with self.server.proxy.changed:
                 self.server.proxy.under_way[connection] = connection.sock
-            asked.sent = True
-            connection.request(self.command, asked.target, body or None, headers)
+            request.sent = True
+            connection.request(self.command, request.target, body or None, headers)
             answer = connection.getresponse()
-            asked.status = answer.status
+            request.status = answer.status
             encoding = answer.headers.get("content-encoding", "identity")
             if 300 <= answer.status < 400 or encoding != "identity":
                 raise Refused(502, "the model's API answered with what is not passed on")
             if answer.headers.get_content_type() == "text/event-stream":
-                self._stream(answer, asked)
+                self._stream(answer, request)
             else:
-                self._whole(answer, asked)
+                self._whole(answer, request)
         except (OSError, HTTPException) as error:
             why = f"the model's API cannot be reached ({type(error).__name__})"
             raise Refused(502, why) from error
         finally:
             connection.close()
 
-    def _whole(self, answer: HTTPResponse, asked: _ProxiedRequest) -> None:
+    def _whole(self, answer: HTTPResponse, request: _ProxiedRequest) -> None:
         body = answer.read(MOST_BODY + 1)
         if len(body) > MOST_BODY:
             raise Refused(502, "the model's API answered at too great a length")
         if answer.length:
             raise IncompleteRead(body, answer.length)
-        asked.complete = True
-        asked.meter.body(body)
-        key = asked.upstream.key.encode()
+        request.complete = True
+        request.meter.body(body)
+        key = request.upstream.key.encode()
         body = _without(body, key)
         with suppress(OSError):
             self._begin(answer, key)
@@ -253,9 +248,9 @@ class _ProxyHandler(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(body)
 
-    def _stream(self, answer: HTTPResponse, asked: _ProxiedRequest) -> None:
+    def _stream(self, answer: HTTPResponse, request: _ProxiedRequest) -> None:
         """Line by line; when nobody listens any more, for its usage only."""
-        key, listening = asked.upstream.key.encode(), True
+        key, listening = request.upstream.key.encode(), True
         self.close_connection = True  # what breaks off in the middle ends there, inside too
         with suppress(OSError):
             self._begin(answer, key)
@@ -263,15 +258,15 @@ class _ProxyHandler(BaseHTTPRequestHandler):
             self.end_headers()
         try:
             for line in _lines(answer):
-                asked.meter.line(line)
+                request.meter.line(line)
                 line = _without(line, key)
-                listening = listening and self._told(b"%x\r\n%s\r\n" % (len(line), line))
+                listening = listening and self._send_answer(b"%x\r\n%s\r\n" % (len(line), line))
         except (OSError, HTTPException):  # it broke off
             return
-        asked.complete = True
-        self._told(b"0\r\n\r\n")
+        request.complete = True
+        self._send_answer(b"0\r\n\r\n")
 
-    def _told(self, data: bytes) -> bool:
+    def _send_answer(self, data: bytes) -> bool:
         """Whether anybody listens."""
         try:
             self.wfile.write(data)
@@ -282,7 +277,7 @@ class _ProxyHandler(BaseHTTPRequestHandler):
 
     def _begin(self, answer: HTTPResponse, key: bytes) -> None:
         self.send_response(answer.status)
-        for name, value in _some(answer.getheaders(), RETURNED, RETURNED_PREFIXES).items():
+        for name, value in _headers_of(answer.getheaders(), RETURNED, RETURNED_PREFIXES).items():
             self.send_header(name, _without(value.encode(), key).decode())
 
     def _refuse(self, refused: Refused) -> None:
@@ -298,7 +293,7 @@ class _ProxyHandler(BaseHTTPRequestHandler):
 
 
 def _lines(answer: HTTPResponse) -> Iterator[bytes]:
-    """Of an answer, as they come; raises HTTPException for one that breaks off."""
+    """The lines of an answer, as they come; raises HTTPException for one that breaks off."""
     rest = b""
     while part := answer.read1(65536):
         *lines, rest = (rest + part).split(b"\n")
@@ -324,7 +319,7 @@ def _cut(sock: socket.socket | None) -> None:
             sock.shutdown(socket.SHUT_RDWR)
 
 
-def _some(items: Any, names: tuple[str, ...], prefixes: tuple[str, ...]) -> dict[str, str]:
+def _headers_of(items: Any, names: tuple[str, ...], prefixes: tuple[str, ...]) -> dict[str, str]:
     low = {name.lower(): value for name, value in items}
     return {n: v for n, v in low.items() if n in names or n.startswith(prefixes)}
 

@@ -22,7 +22,7 @@ PARTS = (
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Of one request. classes: counts by name, empty where the answer did not say.
+    """The use of one request. classes: counts by name, empty where the answer did not say.
 
     status: of the answer (HTTP), 0 for none. complete: it came to its end.
     """

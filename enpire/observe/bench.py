@@ -4,8 +4,8 @@ Closed loop: stations under a policy with everything a run has: resets, sensing,
 inference, verification, recording to a run folder with its fsyncs. Raw: `mj_step` in C on as many
 threads, with no Python in between. What a step costs depends on the contacts and on how they move,
 so the raw side repeats control periods of the closed loop itself, one in `EVERY`, bit by bit: from
-the state and with the setpoints and the model variations with which a station was launched into it.
-Writing these down, and ending the flight before, counts as the closed loop's time. The two sides
+the state and with the setpoints and the model variations with which a station was started into it.
+Writing these down, and ending the step before, counts as the closed loop's time. The two sides
 take turns, so that what else the machine does meets both alike.
 """
 
@@ -56,7 +56,7 @@ class TwinBench:
     steps: int
 
     def as_json(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return it as plain values."""
         return asdict(self)
 
 
@@ -76,20 +76,20 @@ class _StopWatch:
 
 
 class _Launches:
-    """Stations as they were launched into a control period, every few periods, the last."""
+    """Stations as they were started into a control period, every few periods, the last."""
 
     def __init__(self, stations: Stations) -> None:
         self.twin = stations.twin
         self.starts: deque[tuple[FloatArray, dict[str, NDArray[Any]]]] = deque(maxlen=STARTS)
         self._wait = EVERY  # periods until the next that is written down
-        self._fly = stations.fly
-        stations.fly = self._watched  # type: ignore[method-assign]
+        self._advance = stations.advance
+        stations.advance = self._watched  # type: ignore[method-assign]
 
     def _watched(self, row: int, most: int) -> int:
         if self._wait <= 0:
             self._wait += EVERY
             self.starts.append((self.twin.state[row].copy(), self.twin.variation(row)))
-        flown = self._fly(row, min(most, self._wait))  # so that a launch comes then
+        flown = self._advance(row, min(most, self._wait))  # so that a launch comes then
         self._wait -= flown
         return flown
 

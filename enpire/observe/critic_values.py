@@ -89,7 +89,7 @@ def critic_values(run: Run, episode: Episode) -> CriticValues | None:
 @torch.inference_mode()
 def _at(policy: BestOfPolicy, episode: Episode, at: int) -> tuple[float, ...]:
     """Return the values of the chunk that begins in control period `at`."""
-    chooser, base = policy.head, policy.base.asked("")
+    chooser, base = policy.head, policy.base.sampler("")
     spec = chooser.spec
 
     def seen(back: int) -> Float32Array:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from enpire.environment.core.policy_cameras import SIZES, sight_of
+from enpire.environment.core.policy_cameras import SIZES, policy_cameras_of
 from enpire.errors import PackError, StoreError, UsageError
 from enpire.observe.critic_values import ENTRIES, critic_values
 from enpire.observe.filming import EpisodeReplay, TwinCamera
@@ -127,7 +127,7 @@ def read_record(run: Run, episode: Episode, view: Viewpoint) -> EpisodeRecord:
         episode,
         tuple(track for track in tracks if track.values.shape[1]),
         _chunks(run, episode, stamps),
-        (*_seen(episode, stamps, again.cameras), *again.scene),
+        (*_recorded_pictures(episode, stamps, again.cameras), *again.scene),
         evidence,
         policy,
         last + period + episode.times.verify,
@@ -146,8 +146,10 @@ def _repeat(run: Run, episode: Episode, view: Viewpoint) -> _Repeated:
         again.names = tuple(replay.stations.task.observation_names)
         again.axes = _axes(replay.stations.twin.scene)
         if len(episode.pictures):
-            sight = sight_of(replay.stations.task, replay.stations.sensors, SIZES[0])
-            again.cameras = sight.cameras
+            policy_cameras = policy_cameras_of(
+                replay.stations.task, replay.stations.sensors, SIZES[0]
+            )
+            again.cameras = policy_cameras.cameras
         _take_pictures(replay, episode, view, again)
     except (PackError, StoreError, UsageError) as error:
         return replace(again, scene=[], without=str(error))
@@ -198,7 +200,9 @@ def _chunks(run: Run, episode: Episode, stamps: FloatArray) -> tuple[ActionChunk
     return tuple(ActionChunk(float(stamps[at]), actions[at : at + size]) for at in begins)
 
 
-def _seen(episode: Episode, stamps: FloatArray, cameras: tuple[str, ...]) -> list[RecordedPicture]:
+def _recorded_pictures(
+    episode: Episode, stamps: FloatArray, cameras: tuple[str, ...]
+) -> list[RecordedPicture]:
     """Return what policies saw; a row after the last one is where the verification looked."""
     pictures = []
     for images, row in zip(episode.pictures, episode.pictured.tolist(), strict=True):

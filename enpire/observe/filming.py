@@ -11,13 +11,13 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import av
 import mujoco
 import numpy as np
 
+from enpire.closing import Closing
 from enpire.environment import Job, Readings, Stations, build_stations
 from enpire.environment.cameras.twin_cameras import GRAPHICS_ERRORS, SAMPLES, SHADOWS, no_opengl
 from enpire.environment.core.replay import Replay
@@ -122,7 +122,7 @@ class EpisodeReplay:
             raise StoreError(f"episode {episode.id} cannot be carried out again: {why}")
 
 
-class TwinCamera:
+class TwinCamera(Closing):
     """Takes pictures of one station, of what its task tracks as it lay at the first of them."""
 
     def __init__(self, stations: Stations, view: Viewpoint, samples: int = 1) -> None:
@@ -147,17 +147,6 @@ class TwinCamera:
         finally:
             quality.shadowsize, quality.offsamples = before
         self._camera: mujoco.MjvCamera | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Let go of the renderer; from the thread that made it."""
@@ -254,12 +243,7 @@ class VideoFile:
         with disk_errors(self._path):
             self._container.mux(self._stream.encode(frame))
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with disk_errors(self._path):
             self._container.mux(self._stream.encode(None))
             self._container.close()

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Mapping
-from types import TracebackType
 from typing import Self
 
 PROGRAM = "nvidia-smi"
@@ -74,11 +73,6 @@ class GpuMonitor:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._over.set()
         self._thread.join(PATIENCE_S)

@@ -30,7 +30,7 @@ class Overview:
     robot_s: float
 
     def as_json(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return it as plain values."""
         return {
             "run": str(self.folder),
             "task": self.task,
@@ -81,7 +81,7 @@ def state_by(facts: Mapping[str, str], live: bool) -> str:
     return "killed" if said == "running" and not live else said
 
 
-def ended(folder: Path) -> str:
+def why_ended(folder: Path) -> str:
     """Why the run in a folder has come to an end of its own; empty where it can go on, or is none.
 
     An end of its own is the target, a budget, or a failure.

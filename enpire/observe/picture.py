@@ -24,7 +24,7 @@ SAMPLES = 48  # of soft light in a still picture
 
 @dataclass(frozen=True, slots=True)
 class Viewpoint:
-    """From where: a camera of the scene, or around what the task tracks.
+    """A point of view: a camera of the scene, or around what the task tracks.
 
     distance [m], azimuth and elevation [degrees], as in MuJoCo's free camera; without `camera`.
     lift: above what is tracked it looks [m].

@@ -24,7 +24,7 @@ from enpire.observe.sparkline import sparkline
 from enpire.observe.status import remove_status, status_of, write_status
 from enpire.rollout.fleet.fleet import Fleet
 from enpire.rollout.loop.budget import Budget
-from enpire.rollout.loop.loop import LoopState
+from enpire.rollout.loop.state import LoopState
 from enpire.store import Run
 
 LOOK_S = 0.5  # between looks at the state
@@ -153,10 +153,10 @@ class Progress:
             ("verified by", self._fleet.stations.verified_by),
             ("robot", f"{self._fleet.robot_s / 3600:.2f}{of} h"),
             ("MRU", "" if math.isnan(mru) else f"{mru:.0%}"),
-            ("left", self._left()),
+            ("left", self._time_left()),
         ]
 
-    def _left(self) -> str:
+    def _time_left(self) -> str:
         left = self._budget.wall_s - self._budget.elapsed
         by_robots = self._left_by_robots()
         if by_robots < left:

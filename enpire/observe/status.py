@@ -19,7 +19,7 @@ from enpire.store.durable import temporary_name, write_file
 from enpire.store.layout import STATUS
 
 if TYPE_CHECKING:
-    from enpire.rollout.loop.loop import LoopState
+    from enpire.rollout.loop.state import LoopState
 
 FRESH_S = 30.0  # age from which on a status is that of a process that has died or hangs
 

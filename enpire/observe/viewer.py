@@ -6,9 +6,8 @@ import os
 import sys
 import threading
 import time
-from types import TracebackType
-from typing import Self
 
+from enpire.closing import Closing
 from enpire.environment import Stations
 from enpire.errors import UsageError
 from enpire.observe.picture import Viewpoint, around
@@ -20,7 +19,7 @@ class WindowClosed(Exception):
     """Somebody has closed the viewer's window."""
 
 
-class TwinViewer:
+class TwinViewer(Closing):
     """A window on one station; a `with` block."""
 
     def __init__(self, stations: Stations, view: Viewpoint) -> None:
@@ -46,17 +45,6 @@ class TwinViewer:
         mine.distance, mine.azimuth = camera.distance, camera.azimuth
         mine.elevation = camera.elevation
         self._due = time.monotonic()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the window, if nobody has, and wait until it is gone."""

@@ -60,7 +60,7 @@ def read_dynamics(path: Path) -> Dynamics:
     off = abs(correlation - correlation.T).max(), abs(np.diag(correlation) - 1.0).max()
     if max(off) > 1e-6 or abs(correlation).max() > 1.0 + 1e-6:
         raise PackError(f"{path}: the rows of correlation are no correlation matrix")
-    log = np.array([row.said("log") is True for row in rows])
+    log = np.array([row.raw("log") is True for row in rows])
     values = columns.pop("value")
     robot = table.text("robot")
     return Dynamics(robot, names, values, log=log, correlation=correlation, **columns)

@@ -108,7 +108,7 @@ def load_robot(pack: Pack) -> Robot:
         description=table.text("description"),
         arms=arms,
         limits=_limits(table.table("limits"), joints),
-        sha256=_both(pack.sha256, other),
+        sha256=_joint_hash(pack.sha256, other),
         variation=_variation(table),
     )
 
@@ -175,7 +175,7 @@ def _variation(table: Table) -> ArmVariation:
     return ArmVariation(**ranges)
 
 
-def _both(sha256: str, other: Menagerie | None) -> str:
+def _joint_hash(sha256: str, other: Menagerie | None) -> str:
     return hashlib.sha256((sha256 + other.sha256).encode()).hexdigest() if other else sha256
 
 

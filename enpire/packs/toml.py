@@ -52,7 +52,7 @@ class Table:
 
     def over(self, other: Table) -> Table:
         """The same, and what of `other` it does not say itself, key by key in tables within too."""
-        return Table(_over(self._values, other._values), f"{self._where}, {other._where}")
+        return Table(_merged(self._values, other._values), f"{self._where}, {other._where}")
 
     def without(self, key: str) -> Table:
         """The same, but for a key."""
@@ -95,7 +95,7 @@ class Table:
         """Whether there is such a key."""
         return key in self._values
 
-    def said(self, key: str) -> object:
+    def raw(self, key: str) -> object:
         """What stands under a key, for a message."""
         return self._values.get(key)
 
@@ -149,9 +149,9 @@ def _leaves(node: Any, key: str = "") -> Iterator[tuple[str, Any]]:
         yield from _leaves(value, name)
 
 
-def _over(above: dict[str, Any], below: dict[str, Any]) -> dict[str, Any]:
+def _merged(above: dict[str, Any], below: dict[str, Any]) -> dict[str, Any]:
     result = below | above
     for key, value in above.items():
         if isinstance(value, dict) and isinstance(below.get(key), dict):
-            result[key] = _over(value, below[key])
+            result[key] = _merged(value, below[key])
     return result

@@ -51,13 +51,13 @@ class OneHelper:
         if self._queue or self._hands is None or row != self.shown or not self._hands.touched:
             return False
         for command in (OperatorCommand.GIVE_BACK, OperatorCommand.DONE, OperatorCommand.DISCARD):
-            self._hands.said(command)  # before: it was for nobody
+            self._hands.was_given(command)  # before: it was for nobody
         self._queue.append(row)
         return True
 
     def gives_back(self, row: int) -> bool:
         """See `OperatorQueue`."""
-        return self._hands is not None and self._hands.said(OperatorCommand.GIVE_BACK)
+        return self._hands is not None and self._hands.was_given(OperatorCommand.GIVE_BACK)
 
     def leave(self, row: int) -> None:
         """See `OperatorQueue`."""

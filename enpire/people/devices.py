@@ -33,7 +33,7 @@ NEAR = 0.25  # of [-1, 1]: a leader's gripper that comes so near to the gripper 
 
 @dataclass(frozen=True, slots=True)
 class Posture:
-    """Of the hands of one station that a device moves, as many as it has arms.
+    """The posture of the hands of one station that a device moves, as many as it has arms.
 
     position: (arms, 3) m. rotation: (arms, 3, 3). gripper: what they were told last, (arms,).
     scale: of a full action, (arms, 6), m and rad.
@@ -58,12 +58,12 @@ class Device(Protocol):
         """Whether its holder wants to act now."""
         ...
 
-    def said(self, command: OperatorCommand) -> bool:
+    def was_given(self, command: OperatorCommand) -> bool:
         """Whether a command was given by it since it was last asked for."""
         ...
 
     def let_go(self) -> None:
-        """From now on it moves other hands, from where they are; what was said before is void."""
+        """Move other hands from now on, from where they are; what was said before is void."""
         ...
 
     def act(self, here: Posture) -> FloatArray:
@@ -84,13 +84,13 @@ class TwistDevice:
 
     @property
     def touched(self) -> bool:
-        """As it says itself; one that says nothing of the kind, when it moves something."""
+        """Whether it is touched, by its own word; else, whether it moves something."""
         self._hear()
         if self._device.speaks:
             return self._device.intervenes
         return bool(self._wanted().any())
 
-    def said(self, command: OperatorCommand) -> bool:
+    def was_given(self, command: OperatorCommand) -> bool:
         """See `Device`; its holder gives back by not intervening for a while."""
         self._hear()
         there = command in self._said
@@ -121,7 +121,7 @@ class TwistDevice:
         return np.where(abs(wanted) > DEAD, wanted, 0.0)
 
     def _hear(self) -> None:
-        events, now = self._device.said(), self._clock()
+        events, now = self._device.take_events(), self._clock()
         if "rerecord_episode" in events:
             self._said.add(OperatorCommand.DISCARD)
         elif events:
@@ -137,7 +137,7 @@ class Reader(Protocol):
     """What a leader arm is read by."""
 
     def read(self) -> Reading:
-        """Where it is."""
+        """Read where it is."""
         ...
 
 
@@ -188,7 +188,7 @@ class Leading:
             self._rest(reading)
         return False
 
-    def said(self, command: OperatorCommand) -> bool:
+    def was_given(self, command: OperatorCommand) -> bool:
         """See `Device`: it has no buttons."""
         return False
 
@@ -235,7 +235,7 @@ class Leading:
 
     def _grip(self, openings: FloatArray, before: FloatArray) -> FloatArray:
         """What grippers are told, (arms,), by the leader's openings and what they were before."""
-        now = told(openings, self._robot)
+        now = gripper_setpoints(openings, self._robot)
         if self._gripping is None:
             self._gripping, self._has = now, np.zeros(self.arms, bool)
         passed = (now - before) * (self._gripping - before) <= 0.0
@@ -247,7 +247,7 @@ class Leading:
         self._rested, self._rested_at = reading.position, self._clock()
 
 
-def told(openings: FloatArray, robot: Robot) -> FloatArray:
+def gripper_setpoints(openings: FloatArray, robot: Robot) -> FloatArray:
     """What grippers are told by an action that has them at these openings, (arms,) in [-1, 1]."""
     closed, opened = np.array([arm.gripper_range for arm in robot.arms], np.float64).T
     as_told: FloatArray = np.clip(2 * (openings - closed) / (opened - closed) - 1, -1.0, 1.0)

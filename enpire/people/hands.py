@@ -96,7 +96,7 @@ class Hands:
         return time.monotonic() - self._seen < AWAY_S
 
     def twist(self) -> FloatArray:
-        """Of a hand, (6,) in [-1, 1]: what is held, or was hit since it was last asked."""
+        """The twist of a hand, (6,) in [-1, 1]: what is held, or was hit since last asked."""
         with self._lock:
             held, fresh = self._current() | self._hit, self._fresh
             self._hit.clear()
@@ -118,12 +118,12 @@ class Hands:
             moves = moves or (self._fresh and bool(self._sticks.any()))
         return moves or (self.device is not None and self.device.touched)
 
-    def said(self, command: OperatorCommand) -> bool:
+    def was_given(self, command: OperatorCommand) -> bool:
         """Whether a command was given since it was last asked for."""
         with self._lock:
             there = command in self._said
             self._said.discard(command)
-        return there | (self.device is not None and self.device.said(command))
+        return there | (self.device is not None and self.device.was_given(command))
 
     def forget(self) -> None:
         """What was hit or said before counts no more: it was for something else."""

@@ -51,7 +51,7 @@ class Page:
 
     @property
     def address(self) -> str:
-        """To open in a browser."""
+        """The address to open in a browser."""
         return f"http://{HOST}:{self._listening.getsockname()[1]}/{self.secret}/"
 
     def show(self, picture: bytes) -> None:

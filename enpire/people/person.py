@@ -13,7 +13,7 @@ from enpire.environment.core.controller import PeriodCommand
 from enpire.errors import UsageError
 from enpire.packs import Robot
 from enpire.people.devices import Posture
-from enpire.people.devices import told as as_told
+from enpire.people.devices import gripper_setpoints as as_told
 from enpire.people.hands import Hands
 from enpire.people.operator_command import OperatorCommand
 from enpire.twin.twin import Rows
@@ -26,7 +26,7 @@ class Person:
     """Acts on one station at a time by `Hands`; where nothing is held, the hands stand."""
 
     def __init__(self, hands: Hands, actions: ActionSpec, robot: Robot) -> None:
-        """In the action space of a task, of so many arms.
+        """Act in the action space of a task, with so many arms.
 
         Raises:
             UsageError: a device has not one arm, nor as many.
@@ -58,9 +58,13 @@ class Person:
 
     def word(self, row: int) -> PeriodCommand:
         """See `SupervisedController`."""
-        if self._hands.said(OperatorCommand.DISCARD):
+        if self._hands.was_given(OperatorCommand.DISCARD):
             return PeriodCommand.DISCARD
-        return PeriodCommand.DONE if self._hands.said(OperatorCommand.DONE) else PeriodCommand.GO_ON
+        return (
+            PeriodCommand.DONE
+            if self._hands.was_given(OperatorCommand.DONE)
+            else PeriodCommand.GO_ON
+        )
 
     def ended(self, row: int) -> None:
         """See `SupervisedController`: keys for this episode are none for the next."""
@@ -70,7 +74,7 @@ class Person:
         told = self._told.setdefault(row, as_told(here.gripper[0], self._robot))
         device, twist = self._hands.device, self._hands.twist()
         switched, gripped = (
-            self._hands.said(c) for c in (OperatorCommand.ARM, OperatorCommand.GRIPPER)
+            self._hands.was_given(c) for c in (OperatorCommand.ARM, OperatorCommand.GRIPPER)
         )
         self._arm = (self._arm + switched) % self._arms
         if gripped:

@@ -37,20 +37,20 @@ class LiveView:
         self._under_way: Future[None] | None = None
 
     def take(self, row: int) -> None:
-        """Of station `row` as it is now, between two ticks; returns at once."""
+        """Take a picture of station `row` as it is now, between two ticks; returns at once."""
         if self._under_way is not None:
             if not self._under_way.done():
                 return
             self._under_way.result()
         self._stations.wait()
-        self._under_way = self._renderings.of(row, self._shown)
+        self._under_way = self._renderings.of(row, self._show_images)
 
     def close(self) -> None:
         """Give back the OpenGL context."""
         with suppress(EnpireError):
             self._renderings.close()
 
-    def _shown(self, images: list[Image]) -> None:
+    def _show_images(self, images: list[Image]) -> None:
         self._show(jpeg(np.concatenate(images, axis=1)))
 
 

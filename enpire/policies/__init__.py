@@ -1,23 +1,23 @@
 """What maps observations to chunks of actions."""
 
-from enpire.policies.asked import Base, ChunkSampler
 from enpire.policies.best_of import BestOfPolicy, Chooser, ChooserSpec, CriticEnsemble
 from enpire.policies.chunk import ChunkPolicy
+from enpire.policies.chunk_sampler import Base, ChunkSampler
 from enpire.policies.composed import BASES, Composed, base_of, eyes
-from enpire.policies.driver import PolicyController
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.kinds import load, metadata
 from enpire.policies.lerobot import LeRobotPolicy, LeRobotSpec
 from enpire.policies.picture import PicturePolicy
 from enpire.policies.policy import Policy, Spec
+from enpire.policies.policy_runner import PolicyController
 from enpire.policies.program import ProgramPolicy, ProgramSpec
 from enpire.policies.residual import Correction, CorrectionSpec, ResidualPolicy
-from enpire.policies.seeing import ObservationMask
 from enpire.policies.skill import SkillPolicy, SkillSpec
 from enpire.policies.spec import ChunkSpec, FlowSpec, PictureSpec, shape_for, shape_of
 from enpire.policies.specialist import Quick, SpecialistPolicy, SpecialistSpec
 from enpire.policies.steered import NoiseSteering, SteeredPolicy, SteeringSpec
 from enpire.policies.variation import variations
+from enpire.policies.vision import ObservationMask
 
 __all__ = [
     "BASES",

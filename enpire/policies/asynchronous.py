@@ -16,12 +16,12 @@ import numpy as np
 from enpire.environment import Controller, StationBackend
 from enpire.environment.control.sensing import Readings
 from enpire.policies.chunk import ChunkPolicy
-from enpire.policies.driver import ChunkRequest, PolicyController, PolicyState
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.policy import Policy
+from enpire.policies.policy_runner import ChunkRequest, PolicyController, PolicyState
 from enpire.policies.realtime import faded, joining
 from enpire.policies.remote.policy import RemoteController
-from enpire.policies.seeing import SeeingController
+from enpire.policies.vision import SeeingController
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray, Image
 
@@ -51,13 +51,15 @@ def inferring(policy: Policy, controller: PolicyController) -> Infer:
     """How chunks of a policy are computed and joined: as it knows to, or else faded."""
     if isinstance(policy, ChunkPolicy | FlowPolicy):
         joined = joining(policy)
-        return lambda asked: [joined(a.seen, a.driven.rng, a.left, a.delay) for a in asked]
+        return lambda asked: [joined(a.seen, a.state.rng, a.left, a.delay) for a in asked]
     if isinstance(controller, RemoteController) and controller.joins:
         return lambda asked: list(controller.joined(asked))
 
-    def infer(asked: Sequence[ChunkRequest]) -> Sequence[Float32Array]:
-        chunks = controller.chunks(np.array([a.seen for a in asked]), [a.driven for a in asked])
-        return [faded(new, a.left, a.delay) for new, a in zip(chunks, asked, strict=True)]
+    def infer(requests: Sequence[ChunkRequest]) -> Sequence[Float32Array]:
+        chunks = controller.chunks(
+            np.array([a.seen for a in requests]), [a.state for a in requests]
+        )
+        return [faded(new, a.left, a.delay) for new, a in zip(chunks, requests, strict=True)]
 
     return infer
 
@@ -71,7 +73,7 @@ class _AsyncEpisode:
     raised. awake: it has acted since it was last asked for.
     """
 
-    driven: PolicyState
+    state: PolicyState
     begun: Future[None]
     chunk: Float32Array
     offset: FloatArray
@@ -90,7 +92,7 @@ class _AsyncEpisode:
 
     @property
     def left(self) -> Float32Array:
-        """Of the chunk, from the newest period on."""
+        """The rest of the chunk, from the newest period on."""
         return self.chunk[max(self.at, 0) :]
 
 
@@ -121,13 +123,13 @@ class Asynchronous:
         """Forget the last episode; what is still being computed for it is for nobody."""
         begun = self._thread.submit(self._controller.begin, row, rng, exploration)
         nothing = np.zeros((0, self._spec.action), np.float32)
-        driven = PolicyState.of(self._spec, rng, exploration)
-        driven.pictures = deque(maxlen=self._looks)
-        self._stations[row] = _AsyncEpisode(driven, begun, nothing, driven.offset)
+        state = PolicyState.of(self._spec, rng, exploration)
+        state.pictures = deque(maxlen=self._looks)
+        self._stations[row] = _AsyncEpisode(state, begun, nothing, state.offset)
 
     def look(self, row: int, pictures: Image) -> None:
         """See `VisionController`."""
-        self._stations[row].driven.look(pictures)
+        self._stations[row].state.look(pictures)
 
     def due(self, row: int) -> bool:
         """See `VisionController`: in the period in which it will be asked, if nobody is by then.
@@ -135,7 +137,7 @@ class Asynchronous:
         One that looks back to more than one picture is shown one in each period.
         """
         station = self._stations[row]
-        if not self._looks or not station.driven.pictures:
+        if not self._looks or not station.state.pictures:
             return bool(self._looks)
         if not len(station.chunk):  # it stands where it was seen
             return False
@@ -145,13 +147,13 @@ class Asynchronous:
             stations, answer = self._thinking
             if station in stations or not answer.done():
                 return False
-        return self._left(station, max(self._delays)) <= 1
+        return self._periods_left(station, max(self._delays)) <= 1
 
     def decided(self, row: int, observation: Float32Array) -> bool:
         """See `AsyncController`."""
         station = self._stations[row]
-        if not station.driven.seen:
-            station.driven.see(observation)
+        if not station.state.seen:
+            station.state.see(observation)
         station.awake = True
         self._take()
         self._ask()
@@ -163,7 +165,7 @@ class Asynchronous:
         """The actions of this period, (m, act); only an episode's first is waited for."""
         stations = [self._stations[row] for row in rows.tolist()]
         for station, observation in zip(stations, observations, strict=True):
-            station.driven.see(observation)
+            station.state.see(observation)
             station.now += 1
             station.awake = True
         self._take()
@@ -214,29 +216,29 @@ class Asynchronous:
     def _go_on(self, station: _AsyncEpisode, chunk: Float32Array) -> None:
         station.since = station.asked + station.held if len(station.chunk) else 0
         station.chunk, execute = chunk, min(self._spec.execute, len(chunk))
-        varied = station.driven.vary(-(-len(chunk) // execute))
+        varied = station.state.vary(-(-len(chunk) // execute))
         station.offset = self._controller.spread * varied
 
     def _ask(self) -> None:
-        """For all that are due, or soon will be, unless somebody is being thought for."""
+        """Ask for all that are due, or soon will be, unless somebody is being thought for."""
         if self._thinking is not None:
             return
         delay = max(self._delays)
         awake = [station for station in list(self._stations.values()) if station.awake]
-        if not any(self._left(station, delay) <= 0 for station in awake):
+        if not any(self._periods_left(station, delay) <= 0 for station in awake):
             return
-        soon = [station for station in awake if self._left(station, delay) <= delay]
+        soon = [station for station in awake if self._periods_left(station, delay) <= delay]
         asked = []
         for station in soon:
             station.awake, station.asked = False, station.now
             station.held = station.waited = 0
-            seen, left = station.driven.history(self._spec), station.left
-            pictures = deque(station.driven.pictures, self._looks)  # as of now: others will come
-            driven = replace(station.driven, pictures=pictures)
-            asked.append(ChunkRequest(driven, seen, left, min(delay, len(left))))
+            seen, left = station.state.history(self._spec), station.left
+            pictures = deque(station.state.pictures, self._looks)  # as of now: others will come
+            state = replace(station.state, pictures=pictures)
+            asked.append(ChunkRequest(state, seen, left, min(delay, len(left))))
         self._thinking = soon, self._thread.submit(self._infer, asked)
 
-    def _left(self, station: _AsyncEpisode, delay: int) -> int:
+    def _periods_left(self, station: _AsyncEpisode, delay: int) -> int:
         """Periods until a station is due for a chunk."""
         length = len(station.chunk)
         if not length:

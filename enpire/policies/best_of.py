@@ -29,14 +29,14 @@ from torch import Tensor, nn
 
 from enpire.environment import StationBackend
 from enpire.errors import PolicyError
-from enpire.policies.asked import ChunkSampler
+from enpire.policies.chunk_sampler import ChunkSampler
 from enpire.policies.composed import Composed
 from enpire.policies.description import described
-from enpire.policies.driver import PolicyState
-from enpire.policies.network import INPUT_LIMIT
+from enpire.policies.network import ChunkModule
+from enpire.policies.policy_runner import PolicyState
 from enpire.policies.retracing import Path, undone
-from enpire.policies.seeing import SeeingController
 from enpire.policies.spec import ChunkSpec
+from enpire.policies.vision import SeeingController
 from enpire.types import Float32Array, Image
 
 CHUNK_LIMIT = 4.0  # spreads at which the actions that critics are shown are clipped
@@ -128,16 +128,11 @@ class CriticEnsemble(nn.Module):
         return values
 
 
-class Chooser(nn.Module):
+class Chooser(ChunkModule):
     """Critics, and what they are shown.
 
     `mean` and `std` are of what is seen, `centre` and `spread` of actions, in the units of both.
     """
-
-    mean: Tensor
-    std: Tensor
-    centre: Tensor
-    spread: Tensor
 
     def __init__(self, spec: ChooserSpec) -> None:
         super().__init__()
@@ -145,14 +140,11 @@ class Chooser(nn.Module):
         self.critics = CriticEnsemble(spec.critics, spec.seen + spec.size, spec.width)
         if spec.margin:
             self.attempt_values = CriticEnsemble(spec.critics, spec.seen, spec.width)
-        self.register_buffer("mean", torch.zeros(spec.observation))
-        self.register_buffer("std", torch.ones(spec.observation))
-        self.register_buffer("centre", torch.zeros(spec.action))
-        self.register_buffer("spread", torch.ones(spec.action))
+        self.keep_scales(spec.observation, spec.action)
 
     def see(self, history: Tensor) -> Tensor:
         """Return what critics are shown (batch, seen) of observations (batch, lags, obs)."""
-        seen = ((history - self.mean) / self.std).clamp(-INPUT_LIMIT, INPUT_LIMIT)
+        seen = self.normalised(history)
         return seen.flatten(1)
 
     def show(self, chunk: Tensor) -> Tensor:
@@ -220,7 +212,7 @@ class BestOfPolicy(Composed[Chooser]):
 
     def controller(self, stations: StationBackend) -> BestOfController:
         """See `Policy.controller`."""
-        return BestOfController(self.asked_there(stations), self.head)
+        return BestOfController(self.sampler_on(stations), self.head)
 
 
 class BestOfController(SeeingController):
@@ -234,20 +226,20 @@ class BestOfController(SeeingController):
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """See `Controller`; observations are remembered for as long as critics look back."""
         super().begin(row, rng, exploration)
-        one = self._driven[row]
+        one = self._states[row]
         one.seen = deque(maxlen=max(one.seen.maxlen or 1, max(self._lags) + 1))
 
-    def chunks(self, seen: Float32Array, driven: Sequence[PolicyState]) -> Float32Array:
+    def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`; each episode draws from its own generator."""
-        pictures = self.shown(driven)
-        looks: Sequence[Image | None] = [None] * len(driven) if pictures is None else list(pictures)
+        pictures = self.shown(states)
+        looks: Sequence[Image | None] = [None] * len(states) if pictures is None else list(pictures)
         back = [-1 - lag for lag in self._lags]
         return np.array(
             [
                 self._infer(
                     history, np.array([one.seen[at] for at in back]), one.rng, look, one.path
                 )
-                for history, one, look in zip(seen, driven, looks, strict=True)
+                for history, one, look in zip(seen, states, looks, strict=True)
             ]
         )
 
@@ -340,8 +332,8 @@ def _gives_up(
     lost = np.array(path.values[: len(path.values) - spec.back + 1]) - chances
     if not math.isfinite(float(lost.sum())):
         raise PolicyError("the values of an attempt are not finite")
-    surely = lost.mean(axis=1) - SURE * lost.std(axis=1, ddof=1)
-    if surely.max() <= spec.margin:
+    lower_confidence_bound = lost.mean(axis=1) - SURE * lost.std(axis=1, ddof=1)
+    if lower_confidence_bound.max() <= spec.margin:
         return False
     if spec.waits and rng.random() < spec.waits:
         path.ahead = 0

@@ -14,26 +14,25 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from enpire.environment import StationBackend
-from enpire.policies.asked import ChunkSampler
-from enpire.policies.driver import PolicyController
+from enpire.policies.chunk_sampler import ChunkSampler
 from enpire.policies.levels import at_levels
 from enpire.policies.network import (
-    INPUT_LIMIT,
+    ChunkModule,
     Perceptron,
     normalised,
     perceptron,
-    weights,
     with_weights,
 )
-from enpire.policies.seeing import NOTHING, ObservationMask
+from enpire.policies.policy_runner import PolicyController
 from enpire.policies.spec import ChunkSpec
+from enpire.policies.vision import NOTHING, ObservationMask
 from enpire.types import Float32Array, Image
 
 
-class ChunkPolicy(nn.Module):
+class ChunkPolicy(ChunkModule):
     """A multilayer perceptron on normalised observations, with its normalisation inside.
 
     `centre` and `spread` are the mean and standard deviation of each action over the data it was
@@ -42,24 +41,17 @@ class ChunkPolicy(nn.Module):
     """
 
     kind: ClassVar[str] = "chunk"
-    mean: Tensor
-    std: Tensor
-    centre: Tensor
-    spread: Tensor
 
     def __init__(self, spec: ChunkSpec) -> None:
         super().__init__()
         self.spec = spec
         inputs, outputs = spec.observation * spec.history, spec.chunk * spec.action
         self.net = perceptron(inputs, spec.hidden, outputs)
-        self.register_buffer("mean", torch.zeros(spec.observation))
-        self.register_buffer("std", torch.ones(spec.observation))
-        self.register_buffer("centre", torch.zeros(spec.action))
-        self.register_buffer("spread", torch.ones(spec.action))
+        self.keep_scales(spec.observation, spec.action)
 
     def forward(self, history: Tensor) -> Tensor:
         """Actions (batch, chunk, action) for observations (batch, history, observation)."""
-        seen = ((history - self.mean) / self.std).clamp(-INPUT_LIMIT, INPUT_LIMIT)
+        seen = self.normalised(history)
         actions: Tensor = self.net(seen.flatten(1))
         actions = actions.view(-1, self.spec.chunk, self.spec.action)
         return self.centre + self.spread * actions
@@ -71,7 +63,7 @@ class ChunkPolicy(nn.Module):
         generator: torch.Generator,
         pictures: Tensor | None = None,
     ) -> Tensor:
-        """By how much `actions` (batch, chunk, act) are missed, squared, in units of the spread.
+        """The squared error against `actions` (batch, chunk, act), in units of the spread.
 
         pictures: for policies that see.
         """
@@ -86,15 +78,11 @@ class ChunkPolicy(nn.Module):
         """`forward` for NumPy arrays, once; who asks again and again keeps an `inference`."""
         return self.inference()(history)
 
-    def tensors(self) -> dict[str, NDArray[Any]]:
-        """Weights and normalisation, for a safetensors file."""
-        return weights(self)
-
     def controller(self, stations: StationBackend) -> PolicyController:
         """See `Policy.controller`."""
         return PolicyController(self)
 
-    def asked(self, told: str, seen: ObservationMask = NOTHING) -> ChunkSampler:
+    def sampler(self, instruction: str, mask: ObservationMask = NOTHING) -> ChunkSampler:
         """See `Base`; it draws nothing."""
         infer = self.inference()
 

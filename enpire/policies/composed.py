@@ -17,15 +17,15 @@ from torch import nn
 
 from enpire.environment import StationBackend, instruction
 from enpire.errors import PolicyError
-from enpire.policies.asked import Base, ChunkSampler
 from enpire.policies.chunk import ChunkPolicy
+from enpire.policies.chunk_sampler import Base, ChunkSampler
 from enpire.policies.description import described
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.lerobot import LeRobotPolicy
 from enpire.policies.network import weights, with_weights
 from enpire.policies.picture import PicturePolicy
 from enpire.policies.policy import Policy
-from enpire.policies.seeing import seen_there
+from enpire.policies.vision import seen_there
 
 BASES: dict[str, type[Base]] = {
     kind.kind: kind for kind in (ChunkPolicy, FlowPolicy, PicturePolicy, LeRobotPolicy)
@@ -47,7 +47,7 @@ class ComposedSpec:
     head: str
 
     def to_json(self) -> str:
-        """For a safetensors file's metadata."""
+        """Return it as text, for a safetensors file's metadata."""
         return json.dumps(asdict(self))
 
     @classmethod
@@ -87,13 +87,13 @@ class Composed[H: nn.Module]:
             self.shaped,
         )
 
-    def asked_there(self, stations: StationBackend) -> ChunkSampler:
+    def sampler_on(self, stations: StationBackend) -> ChunkSampler:
         """How the base is asked; raises PolicyError where it cannot act, or sees nothing."""
         seen = seen_there(stations, *eyes(self.base))
-        return self.base.asked(instruction(stations), seen)
+        return self.base.sampler(instruction(stations), seen)
 
     def tensors(self) -> dict[str, NDArray[Any]]:
-        """Those of the base under `base/`, and of the head under `head/`."""
+        """The tensors of the base under `base/`, and of the head under `head/`."""
         parts = {"base": self.base.tensors(), "head": weights(self.head)}
         return {f"{part}/{name}": t for part, own in parts.items() for name, t in own.items()}
 

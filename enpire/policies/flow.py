@@ -35,19 +35,18 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from enpire.environment import StationBackend
-from enpire.policies.asked import ChunkSampler
-from enpire.policies.driver import PolicyController, PolicyState
+from enpire.policies.chunk_sampler import ChunkSampler
 from enpire.policies.levels import at_levels, tensor_at_levels
 from enpire.policies.network import (
-    INPUT_LIMIT,
+    ChunkModule,
     Perceptron,
     normalised,
     perceptron,
-    weights,
     with_weights,
 )
-from enpire.policies.seeing import NOTHING, ObservationMask
+from enpire.policies.policy_runner import PolicyController, PolicyState
 from enpire.policies.spec import FlowSpec
+from enpire.policies.vision import NOTHING, ObservationMask
 from enpire.twin.native import compiled
 from enpire.types import Float32Array, Image
 
@@ -57,17 +56,13 @@ NOISE_LIMIT = 1.5  # of steered noise, in standard deviations of the noise of a 
 DEVIATION = 0.6  # of steered noise to begin with, before it is squashed to that limit
 
 
-class FlowPolicy(nn.Module):
+class FlowPolicy(ChunkModule):
     """A gated velocity field over chunks, with the normalisation of a `ChunkPolicy`.
 
     The flow is in units of each action's `spread` about its `centre`.
     """
 
     kind: ClassVar[str] = "flow"
-    mean: Tensor
-    std: Tensor
-    centre: Tensor
-    spread: Tensor
 
     def __init__(self, spec: FlowSpec) -> None:
         super().__init__()
@@ -81,10 +76,7 @@ class FlowPolicy(nn.Module):
         if spec.steering:
             self.steer = perceptron(seen, spec.steering, size)
             self.log_std = nn.Parameter(torch.full((size,), math.log(DEVIATION)))
-        self.register_buffer("mean", torch.zeros(spec.observation))
-        self.register_buffer("std", torch.ones(spec.observation))
-        self.register_buffer("centre", torch.zeros(spec.action))
-        self.register_buffer("spread", torch.ones(spec.action))
+        self.keep_scales(spec.observation, spec.action)
 
     @property
     def noise_size(self) -> int:
@@ -93,17 +85,17 @@ class FlowPolicy(nn.Module):
 
     def see(self, history: Tensor) -> Tensor:
         """Normalised observations (batch, history x obs) of (batch, history, observation)."""
-        seen = ((history - self.mean) / self.std).clamp(-INPUT_LIMIT, INPUT_LIMIT)
+        seen = self.normalised(history)
         return seen.flatten(1)
 
     def velocity(
         self, seen: Tensor, x: Tensor, time: Tensor, known: Tensor | None = None
     ) -> Tensor:
-        """Of chunks `x` (batch, noise_size) at times (batch, 1) in [0, 1], seeing `seen`.
+        """The velocity of chunks `x` (batch, noise_size) at times (batch, 1), seeing `seen`.
 
         known: 1 for the actions of each chunk that are pending, (batch, chunk); else none are.
         """
-        shown = [seen, x, told(time)]
+        shown = [seen, x, time_features(time)]
         if self.spec.pending:
             shown += [x.new_zeros(len(x), self.spec.chunk) if known is None else known]
         candidate, gate = self.net(torch.cat(shown, dim=1)).chunk(2, dim=1)
@@ -173,7 +165,7 @@ class FlowPolicy(nn.Module):
         """See `Policy.controller`."""
         return FlowController(self)
 
-    def asked(self, told: str, seen: ObservationMask = NOTHING) -> ChunkSampler:
+    def sampler(self, instruction: str, mask: ObservationMask = NOTHING) -> ChunkSampler:
         """See `Base`; noise is drawn by the seeds."""
         infer, size = self.inference(), self.noise_size
 
@@ -183,14 +175,10 @@ class FlowPolicy(nn.Module):
             noise: Float32Array | None = None,
             pictures: Image | None = None,
         ) -> Float32Array:
-            return infer(history, begun(size, seeds, noise))
+            return infer(history, initial_noise(size, seeds, noise))
 
         shape = self.spec.chunk, self.spec.action
         return ChunkSampler(self.spec, self.spread.clone(), chunks, chunks, shape)
-
-    def tensors(self) -> dict[str, NDArray[Any]]:
-        """Weights and normalisation, for a safetensors file."""
-        return weights(self)
 
     @classmethod
     def load(cls, spec: str, tensors: Mapping[str, NDArray[Any]]) -> Self:
@@ -214,7 +202,7 @@ class FlowInference:
         if steering:
             self._steer = Perceptron(tensors, "steer", steering), np.exp(tensors["log_std"])
         times = torch.arange(spec.steps)[:, None] / spec.steps
-        self._times: Float32Array = told(times).numpy()
+        self._times: Float32Array = time_features(times).numpy()
 
     def __call__(
         self, history: Float32Array, drawn: Float32Array, left: Float32Array | None = None
@@ -253,20 +241,20 @@ class FlowController(PolicyController):
         super().__init__(policy)
         self._size = policy.noise_size
 
-    def chunks(self, seen: Float32Array, driven: Sequence[PolicyState]) -> Float32Array:
+    def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`."""
-        drawn = np.array([one.rng.standard_normal(self._size, np.float32) for one in driven])
+        drawn = np.array([one.rng.standard_normal(self._size, np.float32) for one in states])
         return self._infer(seen, drawn)
 
 
-def begun(size: int, seeds: Sequence[int], noise: Float32Array | None) -> Float32Array:
+def initial_noise(size: int, seeds: Sequence[int], noise: Float32Array | None) -> Float32Array:
     """What chunks flow from, (b, size): the noise that was chosen, or what seeds (b,) draw."""
     if noise is not None:
         return noise.reshape(len(noise), size)
     return np.array([np.random.default_rng(s).standard_normal(size, np.float32) for s in seeds])
 
 
-def told(time: Tensor) -> Tensor:
+def time_features(time: Tensor) -> Tensor:
     """Times (batch, 1) in [0, 1] as a network is shown them, (batch, 2 TIMES)."""
     angle = math.pi * time * torch.arange(1, TIMES + 1, device=time.device)
     return torch.cat([torch.sin(angle), torch.cos(angle)], dim=1)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from enpire.errors import PolicyError
 from enpire.twin.native import compiled
@@ -31,6 +31,39 @@ def perceptron(inputs: int, hidden: Sequence[int], outputs: int) -> nn.Sequentia
         layers += [nn.Linear(width, next_width), nn.LayerNorm(next_width, NORM_EPS), nn.SiLU()]
         width = next_width
     return nn.Sequential(*layers, nn.Linear(width, outputs))
+
+
+class NormalisedModule(nn.Module):
+    """A module that keeps the mean and deviation, (obs,), of the observations it was trained on."""
+
+    mean: Tensor
+    std: Tensor
+
+    def keep_observation_scales(self, observation: int) -> None:
+        """Make room for them; at first they change nothing."""
+        self.register_buffer("mean", torch.zeros(observation))
+        self.register_buffer("std", torch.ones(observation))
+
+    def normalised(self, observations: Tensor) -> Tensor:
+        """Return observations (..., obs) in standard deviations, clipped."""
+        return ((observations - self.mean) / self.std).clamp(-INPUT_LIMIT, INPUT_LIMIT)
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Weights and normalisation, for a safetensors file."""
+        return weights(self)
+
+
+class ChunkModule(NormalisedModule):
+    """One that keeps those of actions, too: their mean `centre` and deviation `spread`, (act,)."""
+
+    centre: Tensor
+    spread: Tensor
+
+    def keep_scales(self, observation: int, action: int) -> None:
+        """Make room for all four."""
+        self.keep_observation_scales(observation)
+        self.register_buffer("centre", torch.zeros(action))
+        self.register_buffer("spread", torch.ones(action))
 
 
 def weights(policy: nn.Module) -> dict[str, NDArray[Any]]:
@@ -64,7 +97,7 @@ class Perceptron:
         gain: FloatArray | float = 1.0,
         shift: FloatArray | float = 0.0,
     ) -> None:
-        """From a policy's `tensors`, those called `name`; hidden: how many hidden layers."""
+        """Take those of a policy's `tensors` called `name`; hidden: how many hidden layers."""
         self._hidden = []
         for layer in range(0, 3 * hidden, 3):
             weight, bias = _linear(tensors, f"{name}.{layer}")
@@ -75,7 +108,7 @@ class Perceptron:
         self._last = _single(weight * gain, bias * gain + shift)
 
     def __call__(self, x: Float32Array) -> Float32Array:
-        """From (batch, inputs) to (batch, outputs)."""
+        """Map (batch, inputs) to (batch, outputs)."""
         for weight, bias, gain, shift in self._hidden:
             y = np.empty((len(x), len(bias)), np.float32)
             multiply(x, weight, bias, y)

@@ -18,12 +18,12 @@ from torch import Tensor, nn
 
 from enpire.environment import StationBackend
 from enpire.errors import PolicyError
-from enpire.policies.asked import ChunkSampler
-from enpire.policies.driver import PolicyState
-from enpire.policies.flow import FlowInference, FlowPolicy, begun
-from enpire.policies.network import INPUT_LIMIT, normalised, weights, with_weights
-from enpire.policies.seeing import NOTHING, ObservationMask, SeeingController, seen_there
+from enpire.policies.chunk_sampler import ChunkSampler
+from enpire.policies.flow import FlowInference, FlowPolicy, initial_noise
+from enpire.policies.network import NormalisedModule, normalised, with_weights
+from enpire.policies.policy_runner import PolicyState
 from enpire.policies.spec import PictureSpec
+from enpire.policies.vision import NOTHING, ObservationMask, SeeingController, seen_there
 from enpire.types import Float32Array, Image
 
 DRAWS = 8  # of noise and time for one look: looking costs far more than a step of the flow
@@ -46,7 +46,7 @@ class Encoder(nn.Module):
         self.sharpness = nn.Parameter(torch.ones(before))
 
     def forward(self, pictures: Tensor) -> Tensor:
-        """From (batch, 3, height, width) in [-1, 1]; x and y of each feature, in [-1, 1]."""
+        """Map (batch, 3, height, width) in [-1, 1] to x and y of each feature, in [-1, 1]."""
         maps = self.net(pictures)
         *_, height, width = maps.shape
         share = torch.softmax((maps * self.sharpness[:, None, None]).flatten(2), dim=2)
@@ -57,23 +57,20 @@ class Encoder(nn.Module):
         return torch.cat([x, y], dim=1)
 
 
-class PicturePolicy(nn.Module):
+class PicturePolicy(NormalisedModule):
     """Encoders of the cameras' pictures, and a flow of chunks given what they say.
 
     `mean` and `std` are those of the task's observation, of which only the felt entries are seen.
     """
 
     kind: ClassVar[str] = "picture"
-    mean: Tensor
-    std: Tensor
 
     def __init__(self, spec: PictureSpec) -> None:
         super().__init__()
         self.spec = spec
         self.encoders = nn.ModuleList(Encoder(spec.channels) for _ in spec.cameras)
         self.flow = FlowPolicy(spec.flow)
-        self.register_buffer("mean", torch.zeros(spec.observation))
-        self.register_buffer("std", torch.ones(spec.observation))
+        self.keep_observation_scales(spec.observation)
 
     @property
     def centre(self) -> Tensor:
@@ -92,8 +89,8 @@ class PicturePolicy(nn.Module):
         uint8.
         """
         felt = list(self.spec.felt)
-        seen = ((history - self.mean) / self.std).clamp(-INPUT_LIMIT, INPUT_LIMIT)[..., felt]
-        found = [encode(shown(pictures[:, i])) for i, encode in enumerate(self.encoders)]
+        seen = self.normalised(history)[..., felt]
+        found = [encode(encoder_input(pictures[:, i])) for i, encode in enumerate(self.encoders)]
         return torch.cat([seen.flatten(1), *found], dim=1)
 
     def cloning_error(
@@ -103,7 +100,7 @@ class PicturePolicy(nn.Module):
         generator: torch.Generator,
         pictures: Tensor | None = None,
     ) -> Tensor:
-        """As of a `FlowPolicy`, seeing `pictures` (batch, cameras, size, size, 3)."""
+        """The error as of a `FlowPolicy`, seeing `pictures` (batch, cameras, size, size, 3)."""
         if pictures is None:
             raise PolicyError("a policy that sees learns from episodes with pictures only")
         seen = self.see(history, pictures).repeat_interleave(DRAWS, dim=0)
@@ -112,7 +109,7 @@ class PicturePolicy(nn.Module):
         return error.view(-1, DRAWS, *error.shape[1:]).mean(dim=1)
 
     def inference(self) -> PictureInference:
-        """For acting, with the weights as they are now."""
+        """Return what acts, with the weights as they are now."""
         return PictureInference(self.spec, self.tensors())
 
     def controller(self, stations: StationBackend) -> PictureController:
@@ -120,7 +117,7 @@ class PicturePolicy(nn.Module):
         seen = seen_there(stations, self.spec.cameras, self.spec.size)
         return PictureController(self, seen)
 
-    def asked(self, told: str, seen: ObservationMask = NOTHING) -> ChunkSampler:
+    def sampler(self, instruction: str, mask: ObservationMask = NOTHING) -> ChunkSampler:
         """See `Base`; noise is drawn by the seeds."""
         infer, size = self.inference(), self.flow.noise_size
 
@@ -130,7 +127,7 @@ class PicturePolicy(nn.Module):
             noise: Float32Array | None = None,
             pictures: Image | None = None,
         ) -> Float32Array:
-            return infer(history, begun(size, seeds, noise), _newest(pictures))
+            return infer(history, initial_noise(size, seeds, noise), _newest(pictures))
 
         def together(
             history: Float32Array,
@@ -141,16 +138,12 @@ class PicturePolicy(nn.Module):
             with torch.inference_mode():
                 newest = torch.from_numpy(_newest(pictures))
                 looked = self.see(torch.from_numpy(history), newest)[:, None]
-                drawn = torch.from_numpy(begun(size, seeds, noise))
+                drawn = torch.from_numpy(initial_noise(size, seeds, noise))
                 said: Float32Array = self.flow(looked, drawn).numpy()
                 return said
 
         shape = self.spec.chunk, self.spec.action
-        return ChunkSampler(self.spec, self.spread.clone(), chunks, together, shape, seen, 1)
-
-    def tensors(self) -> dict[str, NDArray[Any]]:
-        """Weights and normalisation, for a safetensors file."""
-        return weights(self)
+        return ChunkSampler(self.spec, self.spread.clone(), chunks, together, shape, mask, 1)
 
     @classmethod
     def load(cls, spec: str, tensors: Mapping[str, NDArray[Any]]) -> Self:
@@ -174,15 +167,17 @@ class PictureInference:
         """Actions (batch, chunk, act) for observations (batch, history, obs) and drawn noise."""
         shape = history.shape
         felt = normalised(history, self._mean, self._std).reshape(shape)[..., self._felt]
-        found = np.stack([self._found(each) for each in pictures])
+        found = np.stack([self._features(each) for each in pictures])
         seen = np.concatenate([felt.reshape(len(felt), -1), found], axis=1)
         return self._flow(seen[:, None], drawn)
 
-    def _found(self, pictures: Image) -> Float32Array:
+    def _features(self, pictures: Image) -> Float32Array:
         """What the encoders say of one station's pictures, (features,)."""
         with torch.inference_mode():
             each = torch.from_numpy(pictures)[:, None]
-            said = [encode(shown(one)) for encode, one in zip(self._encoders, each, strict=True)]
+            said = [
+                encode(encoder_input(one)) for encode, one in zip(self._encoders, each, strict=True)
+            ]
             found: Float32Array = torch.cat(said, dim=1)[0].numpy()
         return found
 
@@ -190,25 +185,25 @@ class PictureInference:
 class PictureController(SeeingController):
     """Draws the noise of each chunk from its episode's own generator."""
 
-    def __init__(self, policy: PicturePolicy, seen: ObservationMask) -> None:
+    def __init__(self, policy: PicturePolicy, mask: ObservationMask) -> None:
         """Drive `policy`, with its weights as they are now, on any number of stations."""
-        super().__init__(policy, seen)
+        super().__init__(policy, mask)
         self._size = policy.flow.noise_size
 
-    def chunks(self, seen: Float32Array, driven: Sequence[PolicyState]) -> Float32Array:
+    def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`."""
-        drawn = np.array([one.rng.standard_normal(self._size, np.float32) for one in driven])
-        return self._infer(seen, drawn, _newest(self.shown(driven)))
+        drawn = np.array([one.rng.standard_normal(self._size, np.float32) for one in states])
+        return self._infer(seen, drawn, _newest(self.shown(states)))
 
 
 def _newest(pictures: Image | None) -> Image:
-    """Of (batch, looks, cameras, size, size, 3), those of now."""
+    """The newest of pictures (batch, looks, cameras, size, size, 3)."""
     if pictures is None:
         raise PolicyError("a policy that sees was asked without pictures")
     return pictures[:, -1]
 
 
-def shown(pictures: Tensor) -> Tensor:
+def encoder_input(pictures: Tensor) -> Tensor:
     """One camera's pictures (batch, size, size, 3) of uint8 as an encoder is shown them.
 
     A pixel's channels stay side by side in memory, with which convolutions are quicker.

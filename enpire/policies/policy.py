@@ -23,7 +23,7 @@ class Spec(Protocol):
     def action(self) -> int: ...
 
     def to_json(self) -> str:
-        """For a safetensors file's metadata; the policy's own `load` reads it."""
+        """Return it as text, for a safetensors file's metadata; the policy's `load` reads it."""
         ...
 
 

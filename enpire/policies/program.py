@@ -40,7 +40,7 @@ class ProgramSpec:
     commit: str = ""
 
     def to_json(self) -> str:
-        """For a safetensors file's metadata."""
+        """Return it as text, for a safetensors file's metadata."""
         return json.dumps(asdict(self))
 
     @classmethod

@@ -23,9 +23,9 @@ import torch
 
 from enpire.environment.control.sensing import Readings
 from enpire.errors import PolicyError
-from enpire.policies.driver import Chunked, PolicyState
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.levels import at_levels
+from enpire.policies.policy_runner import Chunked, PolicyState
 from enpire.policies.spec import ChunkSpec
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray
@@ -45,7 +45,7 @@ class Schedule:
 
     @classmethod
     def of(cls, spec: ChunkSpec, delay: int) -> Schedule:
-        """For a policy with chunks that are long enough.
+        """The schedule for a policy with chunks that are long enough.
 
         Raises:
             PolicyError: they are not: a chunk is used until the one after it is there.
@@ -157,7 +157,7 @@ class _Guided:
 
 
 def _strength(time: float) -> float:
-    """Of the guidance at a time of the flow, from noise at 0 to a chunk at 1."""
+    """The strength of the guidance at a time of the flow, from noise at 0 to a chunk at 1."""
     if not time:
         return GUIDANCE
     spread = (1.0 - time) ** 2 / (time**2 + (1.0 - time) ** 2)
@@ -166,7 +166,7 @@ def _strength(time: float) -> float:
 
 @dataclass(slots=True)
 class _LateEpisode:
-    driven: PolicyState
+    state: PolicyState
     left: Float32Array  # of the last chunk, from the period in which the next one is asked for
     plan: Float32Array
 
@@ -193,7 +193,7 @@ class LatePolicy:
         actions = np.empty((len(rows), self._spec.action), np.float32)
         for i, row in enumerate(rows.tolist()):
             station = self._stations[row]
-            station.driven.see(observations[i])
+            station.state.see(observations[i])
             if not len(station.plan):
                 self._ask(station)
             actions[i], station.plan = station.plan[0], station.plan[1:]
@@ -208,12 +208,12 @@ class LatePolicy:
     def saw(self, row: int, observations: Float32Array) -> None:
         """Remember what was seen while a plan was carried out."""
         for observation in observations:
-            self._stations[row].driven.see(observation)
+            self._stations[row].state.see(observation)
 
     def _ask(self, station: _LateEpisode) -> None:
         delay, every = self._schedule.delay, self._schedule.every
-        driven, left = station.driven, station.left
-        chunk = self._joined(driven.history(self._spec), driven.rng, left, delay)
+        state, left = station.state, station.left
+        chunk = self._joined(state.history(self._spec), state.rng, left, delay)
         going_on = left[:delay]
         station.plan = np.concatenate([going_on, chunk[len(going_on) : every]])
         station.left = chunk[every:]

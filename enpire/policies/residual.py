@@ -16,13 +16,13 @@ from torch import Tensor, nn
 
 from enpire.environment import StationBackend
 from enpire.errors import PolicyError
-from enpire.policies.asked import ChunkSampler
+from enpire.policies.chunk_sampler import ChunkSampler
 from enpire.policies.composed import Composed
 from enpire.policies.description import described
-from enpire.policies.driver import PolicyState
-from enpire.policies.network import INPUT_LIMIT, Perceptron, normalised, perceptron
-from enpire.policies.seeing import SeeingController
+from enpire.policies.network import INPUT_LIMIT, ChunkModule, Perceptron, normalised, perceptron
+from enpire.policies.policy_runner import PolicyState
 from enpire.policies.spec import ChunkSpec
+from enpire.policies.vision import SeeingController
 from enpire.types import Float32Array, Image
 
 HIDDEN = (128, 128)
@@ -39,16 +39,11 @@ class CorrectionSpec:
     reach: float
 
 
-class Correction(nn.Module):
+class Correction(ChunkModule):
     """Moves a chunk's actions by up to `reach` of each one's spread; at first not at all.
 
     It sees what the base would do and what the base sees, but no pictures.
     """
-
-    mean: Tensor
-    std: Tensor
-    centre: Tensor
-    spread: Tensor
 
     def __init__(self, spec: CorrectionSpec) -> None:
         super().__init__()
@@ -57,14 +52,11 @@ class Correction(nn.Module):
         self.net = perceptron(spec.history * spec.observation + outputs, HIDDEN, outputs)
         nn.init.zeros_(self.net.get_parameter(f"{3 * len(HIDDEN)}.weight"))
         nn.init.zeros_(self.net.get_parameter(f"{3 * len(HIDDEN)}.bias"))
-        self.register_buffer("mean", torch.zeros(spec.observation))
-        self.register_buffer("std", torch.ones(spec.observation))
-        self.register_buffer("centre", torch.zeros(spec.action))
-        self.register_buffer("spread", torch.ones(spec.action))
+        self.keep_scales(spec.observation, spec.action)
 
     def forward(self, history: Tensor, chunk: Tensor) -> Tensor:
         """Chunks (b, chunk, act) of the base's, for observations (b, history, obs)."""
-        seen = ((history - self.mean) / self.std).clamp(-INPUT_LIMIT, INPUT_LIMIT)
+        seen = self.normalised(history)
         done = ((chunk - self.centre) / self.spread).clamp(-INPUT_LIMIT, INPUT_LIMIT)
         shift = torch.tanh(self.net(torch.cat([seen.flatten(1), done.flatten(1)], dim=1)))
         moved: Tensor = chunk + self.spec.reach * self.spread * shift.view_as(chunk)
@@ -88,7 +80,7 @@ class ResidualPolicy(Composed[Correction]):
 
     def controller(self, stations: StationBackend) -> ResidualController:
         """See `Policy.controller`."""
-        return ResidualController(self.asked_there(stations), self.head)
+        return ResidualController(self.sampler_on(stations), self.head)
 
 
 class ResidualController(SeeingController):
@@ -98,10 +90,10 @@ class ResidualController(SeeingController):
         """Drive both, with their weights as they are now, on any number of stations."""
         super().__init__(_Corrected(base, correction), base.seen, base.looks)
 
-    def chunks(self, seen: Float32Array, driven: Sequence[PolicyState]) -> Float32Array:
+    def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`; the base's noise is drawn by the episodes' own generators."""
-        seeds = [int(one.rng.integers(2**63)) for one in driven]
-        chunks: Float32Array = self._infer(seen, seeds, self.shown(driven))
+        seeds = [int(one.rng.integers(2**63)) for one in states]
+        chunks: Float32Array = self._infer(seen, seeds, self.shown(states))
         return chunks
 
 

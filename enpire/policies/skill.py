@@ -29,7 +29,7 @@ class SkillSpec:
     names: tuple[str, ...]
 
     def to_json(self) -> str:
-        """For a safetensors file's metadata."""
+        """Return it as text, for a safetensors file's metadata."""
         return json.dumps(asdict(self))
 
     @classmethod

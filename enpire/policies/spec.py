@@ -36,7 +36,7 @@ class ChunkSpec:
         return (self.history - 1) * self.stride
 
     def to_json(self) -> str:
-        """For a safetensors file's metadata."""
+        """Return it as text, for a safetensors file's metadata."""
         return json.dumps(asdict(self))
 
     @classmethod
@@ -64,7 +64,7 @@ class FlowSpec(ChunkSpec):
 
     @classmethod
     def of(cls, spec: ChunkSpec) -> FlowSpec:
-        """With the shape of a chunk policy."""
+        """Make one with the shape of a chunk policy."""
         return cls(**{each.name: getattr(spec, each.name) for each in fields(ChunkSpec)})
 
 
@@ -84,7 +84,7 @@ class PictureSpec(ChunkSpec):
 
     @property
     def flow(self) -> FlowSpec:
-        """Of the flow, which sees what the encoders say and what is felt as one observation."""
+        """The shape of the flow, which sees what encoders say and what is felt as one."""
         seen = self.history * len(self.felt) + 2 * self.channels[-1] * len(self.cameras)
         return FlowSpec(
             task=self.task,
@@ -100,16 +100,21 @@ class PictureSpec(ChunkSpec):
 
 
 def shape_for(task: str, stations: StationBackend, execute: int) -> ChunkSpec:
-    """Of a network for these stations: one that sees by cameras where policies do.
+    """The shape of a network for these stations: one that sees by cameras where policies do.
 
     execute: how many actions of a chunk are carried out before it is asked again.
     """
-    sight = stations.sight
+    policy_cameras = stations.policy_cameras
     sizes = stations.observation_size, stations.action_size
-    if sight is None:
+    if policy_cameras is None:
         return ChunkSpec(task, *sizes, execute=execute)
     return PictureSpec(
-        task, *sizes, execute=execute, cameras=sight.cameras, size=sight.size, felt=sight.felt
+        task,
+        *sizes,
+        execute=execute,
+        cameras=policy_cameras.cameras,
+        size=policy_cameras.size,
+        felt=policy_cameras.felt,
     )
 
 

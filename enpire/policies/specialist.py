@@ -21,12 +21,12 @@ from torch import Tensor, nn
 from enpire.environment import StationBackend
 from enpire.errors import PolicyError
 from enpire.json_text import parsed
-from enpire.policies.asked import ChunkSampler
 from enpire.policies.chunk import ChunkPolicy
+from enpire.policies.chunk_sampler import ChunkSampler
 from enpire.policies.composed import Composed
-from enpire.policies.driver import PolicyState
-from enpire.policies.seeing import SeeingController
+from enpire.policies.policy_runner import PolicyState
 from enpire.policies.spec import ChunkSpec
+from enpire.policies.vision import SeeingController
 from enpire.types import Float32Array, FloatArray, Image
 
 
@@ -120,7 +120,7 @@ class SpecialistPolicy(Composed[Quick]):
 
     def controller(self, stations: StationBackend) -> SpecialistController:
         """See `Policy.controller`."""
-        return SpecialistController(self.asked_there(stations), self.head)
+        return SpecialistController(self.sampler_on(stations), self.head)
 
 
 @dataclass(slots=True)
@@ -154,16 +154,16 @@ class SpecialistController(SeeingController):
         seen: deque[Float32Array] = deque(maxlen=self._spec.reach + 1)
         looked: deque[Image] = deque(maxlen=self.looks)
         offset = np.zeros(self._spec.action)
-        self._driven[row] = Advised(rng, exploration, offset, seen=seen, pictures=looked)
+        self._states[row] = Advised(rng, exploration, offset, seen=seen, pictures=looked)
 
     def due(self, row: int) -> bool:
         """See `VisionController`: only who asks the generalist needs pictures."""
-        one = self._driven[row]
-        return isinstance(one, Advised) and self._left(one) < self.looks
+        one = self._states[row]
+        return isinstance(one, Advised) and self._periods_left(one) < self.looks
 
-    def chunks(self, seen: Float32Array, driven: Sequence[PolicyState]) -> Float32Array:
+    def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`; seen: (b, history, obs) of successive periods."""
-        advised = [one for one in driven if isinstance(one, Advised)]
+        advised = [one for one in states if isinstance(one, Advised)]
         shape, quick = self._shape, self._shape.quick
         asking = [i for i, one in enumerate(advised) if self._due(one)]
         if asking:
@@ -190,7 +190,7 @@ class SpecialistController(SeeingController):
     def _due(self, one: Advised) -> bool:
         return one.advice is None or (one.coming is None and one.since >= self._shape.every)
 
-    def _left(self, one: Advised) -> int:
+    def _periods_left(self, one: Advised) -> int:
         """Periods until the generalist is asked again."""
         if one.advice is None:
             return 0

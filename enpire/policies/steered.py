@@ -22,14 +22,14 @@ from torch import Tensor, nn
 
 from enpire.environment import StationBackend
 from enpire.errors import PolicyError
-from enpire.policies.asked import ChunkSampler
+from enpire.policies.chunk_sampler import ChunkSampler
 from enpire.policies.composed import Composed
 from enpire.policies.description import described
-from enpire.policies.driver import PolicyState
 from enpire.policies.flow import DEVIATION, steer
-from enpire.policies.network import INPUT_LIMIT, Perceptron, normalised, perceptron
-from enpire.policies.seeing import SeeingController
+from enpire.policies.network import NormalisedModule, Perceptron, normalised, perceptron
+from enpire.policies.policy_runner import PolicyState
 from enpire.policies.spec import ChunkSpec
+from enpire.policies.vision import SeeingController
 from enpire.types import Float32Array, Image
 
 HIDDEN = (128, 128)
@@ -52,11 +52,9 @@ class SteeringSpec:
     advised: bool = False
 
 
-class NoiseSteering(nn.Module):
+class NoiseSteering(NormalisedModule):
     """Says the mean of the noise, (b, noise_size), before it is squashed; at first none."""
 
-    mean: Tensor
-    std: Tensor
     spread: Tensor
 
     def __init__(self, spec: SteeringSpec) -> None:
@@ -67,8 +65,7 @@ class NoiseSteering(nn.Module):
         nn.init.zeros_(self.steer.get_parameter(f"{3 * len(HIDDEN)}.weight"))
         nn.init.zeros_(self.steer.get_parameter(f"{3 * len(HIDDEN)}.bias"))
         self.log_std = nn.Parameter(torch.full((self.noise_size,), math.log(DEVIATION)))
-        self.register_buffer("mean", torch.zeros(spec.observation))
-        self.register_buffer("std", torch.ones(spec.observation))
+        self.keep_observation_scales(spec.observation)
         self.register_buffer("spread", torch.ones(spec.action))
 
     @property
@@ -86,7 +83,7 @@ class NoiseSteering(nn.Module):
     def see(self, history: Tensor) -> Tensor:
         """Normalised observations (b, history x obs) of (b, history, obs)."""
         own = history[..., : self.shape.observation]
-        seen = ((own - self.mean) / self.std).clamp(-INPUT_LIMIT, INPUT_LIMIT)
+        seen = self.normalised(own)
         return seen.flatten(1)
 
 
@@ -107,7 +104,7 @@ class SteeredPolicy(Composed[NoiseSteering]):
 
     def controller(self, stations: StationBackend) -> SteeredController:
         """See `Policy.controller`."""
-        return SteeredController(self.asked_there(stations), self.head)
+        return SteeredController(self.sampler_on(stations), self.head)
 
 
 def spread_out(noise: Float32Array, shape: tuple[int, int], width: int) -> Float32Array:
@@ -132,11 +129,11 @@ class SteeredController(SeeingController):
         super().__init__(_Steered(base, steering), base.seen, base.looks)
         self._size = steering.noise_size
 
-    def chunks(self, seen: Float32Array, driven: Sequence[PolicyState]) -> Float32Array:
+    def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`."""
-        drawn = np.array([one.rng.standard_normal(self._size, np.float32) for one in driven])
-        seeds = [int(one.rng.integers(2**63)) for one in driven]  # of what else the base draws
-        chunks: Float32Array = self._infer(seen, seeds, drawn, self.shown(driven))
+        drawn = np.array([one.rng.standard_normal(self._size, np.float32) for one in states])
+        seeds = [int(one.rng.integers(2**63)) for one in states]  # of what else the base draws
+        chunks: Float32Array = self._infer(seen, seeds, drawn, self.shown(states))
         return chunks
 
 

@@ -17,7 +17,7 @@ from enpire.types import FloatArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segment:
-    """From `start` to `end` in `seconds`, (axes,) each, begun at `begin` [monotonic ns].
+    """A curve from `start` to `end` in `seconds`, (axes,) each, begun at `begin` [monotonic ns].
 
     Speeds at both, per second. slope: mean speed from the setpoint before to `end`.
     """
@@ -56,7 +56,7 @@ class Segment:
         return position, speed
 
     def towards(self, now: int, setpoint: FloatArray, seconds: float) -> Segment:
-        """On to the next setpoint, from wherever it is now."""
+        """Go on to the next setpoint, from wherever it is now."""
         start, speed = self.at(now)
         slope = (setpoint - self.end) / seconds
         same = np.sign(slope) == np.sign(self.slope)

@@ -83,7 +83,7 @@ def check_cameras(station: StationFile, driver: Driver) -> list[SafetyFinding]:
         return []
     try:
         with opened(station, driver) as showing:
-            seen, simulated = _seen(showing, station.cameras), showing.simulated
+            seen, simulated = _received(showing, station.cameras), showing.simulated
     except (DriverError, UsageError) as error:
         return [SafetyFinding("cameras", False, str(error))]
     now = time.monotonic_ns()
@@ -130,7 +130,7 @@ def judged(
     return SafetyFinding(name, not wrong, "; ".join(wrong) or shown)
 
 
-def _seen(showing: Showing, cameras: Sequence[str]) -> dict[str, list[ReceivedPicture]]:
+def _received(showing: Showing, cameras: Sequence[str]) -> dict[str, list[ReceivedPicture]]:
     """What comes in LOOK_S, once all cameras have shown something new, or FIRST_S are over."""
     seen: dict[str, list[ReceivedPicture]] = {camera: [] for camera in cameras}
     newest: dict[str, Picture | None] = dict.fromkeys(cameras)

@@ -46,10 +46,10 @@ class StationClient:
 
 
 def wait_for_look(status: SupervisorStatus) -> None:
-    """Until shortly before the supervisor looks for a setpoint, the next time after `status`."""
+    """Wait until shortly before the supervisor looks for a setpoint, next after `status`."""
     time.sleep(max(status.deadline * 1e-9 - LEAD_S - time.monotonic(), 0.0))
 
 
 def wait_after_look(status: SupervisorStatus) -> None:
-    """Until a little after that, when its next status is there."""
+    """Wait until a little after that, when its next status is there."""
     time.sleep(max(status.deadline * 1e-9 - time.monotonic(), 0.0) + AFTER_S)

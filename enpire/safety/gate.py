@@ -27,7 +27,7 @@ ROUNDING = 1e-9  # relative; far below what any encoder resolves
 
 
 class Space(Protocol):
-    """Where the arms may be."""
+    """The space where the arms may be."""
 
     def forbidden(self, posture: FloatArray) -> GateRule:
         """The rule that a posture breaks, or NONE."""
@@ -130,7 +130,7 @@ def brake(
 def standstill(
     position: FloatArray, velocity: FloatArray, limits: SafetyLimits, dt: float
 ) -> FloatArray:
-    """Where braking from a motion ends."""
+    """The place where braking from a motion ends."""
     return position + velocity * (dt * (_periods(velocity, limits, dt) - 1) / 2)
 
 

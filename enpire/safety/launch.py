@@ -5,10 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from enpire.child_environment import child_environment
+from enpire.closing import Closing
 from enpire.drivers.commands import Caller
 from enpire.errors import SafetyError
 from enpire.safety.permit import Permit
@@ -18,7 +17,7 @@ END_S = 15.0
 FLAGS = {Permit.MOTION: "--confirm-motion", Permit.DRY: "--dry-run"}
 
 
-class Supervision:
+class Supervision(Closing):
     """A supervisor's process. It brakes, holds and ends when this does, or its process."""
 
     def __init__(self, station: StationFile, permit: Permit) -> None:
@@ -53,14 +52,3 @@ class Supervision:
             self.process.kill()
             self.process.communicate()
             raise SafetyError("the supervisor did not end: it was killed") from None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

@@ -43,7 +43,7 @@ class SafetyLimits:
 
     @property
     def grippers(self) -> Flags:
-        """Which axes are grippers', (axes,)."""
+        """The axes that are grippers', (axes,)."""
         return np.isinf(self.jump)
 
     def slower(self, share: float) -> SafetyLimits:
@@ -119,7 +119,7 @@ def narrowed(limits: SafetyLimits, table: Table) -> SafetyLimits:
             raise PackError(f"{table.where}: {key} must be finite")
         if ((new > old) if upper else (new < old)).any():
             raise PackError(
-                f"{table.where}: {key} = {table.said(key)} is wider than the robot's "
+                f"{table.where}: {key} = {table.raw(key)} is wider than the robot's "
                 f"{_plain(old, grippers)}: a station may only narrow it"
             )
         if name in _POSITIVE and not (new > 0).all():

@@ -29,13 +29,13 @@ class SetpointRequest:
     rest: bool = False
 
     def encoded(self) -> bytes:
-        """As bytes."""
+        """Return it as bytes."""
         head = _WANTED.pack(self.epoch, self.stamp, int(self.rest))
         return head + np.asarray(self.setpoint, np.float64).tobytes()
 
     @classmethod
     def decoded(cls, body: bytes) -> SetpointRequest | None:
-        """From bytes; None if they are no such message."""
+        """Read it from bytes; None if they are no such message."""
         rest = len(body) - _WANTED.size
         if rest < 0 or rest % 8:
             return None
@@ -56,13 +56,13 @@ class TimedSetpoint:
     setpoint: FloatArray
 
     def encoded(self) -> bytes:
-        """As bytes."""
+        """Return it as bytes."""
         head = _KNOT.pack(self.epoch, self.stamp, self.seconds)
         return head + np.asarray(self.setpoint, np.float64).tobytes()
 
     @classmethod
     def decoded(cls, body: bytes) -> TimedSetpoint:
-        """From bytes."""
+        """Read it from bytes; None if they are no such message."""
         epoch, stamp, seconds = _KNOT.unpack_from(body)
         return cls(epoch, stamp, seconds, np.frombuffer(body, np.float64, offset=_KNOT.size))
 
@@ -93,7 +93,7 @@ class SupervisorStatus:
     read: int
 
     def encoded(self) -> bytes:
-        """As bytes."""
+        """Return it as bytes."""
         head = _STATUS.pack(
             self.stamp,
             self.deadline,
@@ -111,7 +111,7 @@ class SupervisorStatus:
 
     @classmethod
     def decoded(cls, body: bytes) -> SupervisorStatus:
-        """From bytes."""
+        """Read it from bytes; None if they are no such message."""
         *head, read, axes = _STATUS.unpack_from(body)
         stamp, deadline, epoch, mode, rules, stopped, latency, recoveries = head
         numbers = np.frombuffer(body, np.float64, offset=_STATUS.size)

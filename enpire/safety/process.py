@@ -43,11 +43,11 @@ class SupervisorProcess:
     """One supervisor with its mailboxes, its socket and its pace."""
 
     def __init__(
-        self, station: StationFile, driver: Driver, eyes: CameraDriver | None = None
+        self, station: StationFile, driver: Driver, camera_driver: CameraDriver | None = None
     ) -> None:
         """Take the station; raises SafetyError if another supervisor has it.
 
-        eyes: the driver, if the station's cameras are its own.
+        camera_driver: the driver, if the station's cameras are its own.
         """
         folder = station.runtime
         self._lock = take(station)
@@ -56,7 +56,7 @@ class SupervisorProcess:
         Mailbox.make(folder / STATUS)
         Beats.make(folder / BEATS, watched)
         self._status = Mailbox(folder / STATUS)
-        self._driver, self._station, self._eyes = driver, station, eyes
+        self._driver, self._station, self._camera_driver = driver, station, camera_driver
         self._beats = Beats(folder / BEATS, watched)
         geometry = Geometry(station.robot, station.limits, station.boxes)
         arms = len(station.robot.arms)
@@ -84,12 +84,12 @@ class SupervisorProcess:
         self._ending = 0
 
     def run(self) -> None:
-        """Until the owner is gone or asks for the end, and the arms hold."""
+        """Run until the owner is gone or asks for the end, and the arms hold."""
         owner = select.poll()
         owner.register(sys.stdin, select.POLLIN | select.POLLHUP)
         pace = Pace(self._station.period)
         try:
-            while not self._ended():
+            while not self._end_requested():
                 pace.wait()
                 if not self._ending and owner.poll(0):
                     self.end(GateRule.OWNER)
@@ -109,7 +109,7 @@ class SupervisorProcess:
         self._ending = self._ending or time.monotonic_ns()
         self.supervisor.stop(rule)
 
-    def _ended(self) -> bool:
+    def _end_requested(self) -> bool:
         if not self._ending:
             return False
         late = time.monotonic_ns() - self._ending > END_S * 1e9
@@ -117,9 +117,9 @@ class SupervisorProcess:
 
     def _see(self) -> None:
         """Say when each camera of the driver's took its newest picture."""
-        if self._eyes is None:
+        if self._camera_driver is None:
             return
-        pictures = self._eyes.pictures()
+        pictures = self._camera_driver.pictures()
         for k, camera in enumerate(self._station.cameras):
             if camera in pictures:
                 self._beats.beat(k, pictures[camera].stamp)
@@ -162,12 +162,12 @@ def main(argv: list[str]) -> int:
         # The local day is a person's: no time of the wall clock is used for anything else.
         may = permit(station, options.confirm_motion, options.dry_run, date.today())
         driver = build(station.driver, station.robot, time.monotonic_ns, station.site)
-        eyes: CameraDriver | None = None
+        camera_driver: CameraDriver | None = None
         if isinstance(driver, CameraDriver) and station.wire not in WIRES:
-            eyes = driver
+            camera_driver = driver
         if may is Permit.DRY:
             driver = Dry(driver, time.monotonic_ns, _show)
-        process = SupervisorProcess(station, driver, eyes)
+        process = SupervisorProcess(station, driver, camera_driver)
         prepare(station.realtime)
     except EnpireError as error:
         print(error, flush=True)

@@ -101,7 +101,7 @@ class Recorder:
         self._writing.start()
 
     def wait(self) -> None:
-        """Until all is written."""
+        """Wait until all is written."""
         if self._writing is not None:
             self._writing.join()
 

@@ -42,7 +42,7 @@ class GateRule(IntFlag):
 
     @property
     def names(self) -> list[str]:
-        """Of the flags that are set, in words."""
+        """The names of the flags that are set, in words."""
         return [str(rule.name).lower().replace("_", " ") for rule in self]
 
 

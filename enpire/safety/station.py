@@ -52,7 +52,7 @@ _TABLES = {"limits", "watchdogs", "realtime", "keep_out", "calibration", *DRIVER
 
 @dataclass(frozen=True, slots=True)
 class RealTimeSettings:
-    """Where the supervisor runs: on which core, at which SCHED_FIFO priority; None: as others."""
+    """The core and the SCHED_FIFO priority that the supervisor runs with; None: as others."""
 
     cpu: int | None = None
     priority: int | None = None
@@ -85,12 +85,12 @@ class StationFile:
 
     @property
     def scenery(self) -> Site:
-        """Where its wire is."""
+        """The place where its wire is."""
         return Site(self.path.stem, self.runtime, self.wiring)
 
     @property
     def site(self) -> Site:
-        """Where its driver works."""
+        """The place where its driver works."""
         return Site(self.path.stem, self.runtime, self.settings)
 
     @property
@@ -100,7 +100,7 @@ class StationFile:
 
     @property
     def passed(self) -> Path:
-        """Where its check is written down."""
+        """The file in which its check is written down."""
         return self.path.with_suffix(".check.json")
 
     @property
@@ -146,14 +146,14 @@ def load_station(path: Path) -> StationFile:
         verifier=watch.has("verifier"),
         ages=_ages(watch),
         realtime=_realtime(table),
-        settings=settings(driver, robot, _own(table, driver)),
+        settings=settings(driver, robot, _own_table(table, driver)),
         wire=wire,
-        wiring=settings(wire, robot, _own(table, wire)),
+        wiring=settings(wire, robot, _own_table(table, wire)),
         sha256=hashlib.sha256(path.read_bytes() + pack.sha256.encode() + wiring).hexdigest(),
     )
 
 
-def _own(table: Table, name: str) -> Table | None:
+def _own_table(table: Table, name: str) -> Table | None:
     return table.table(name) if table.has(name) else None
 
 

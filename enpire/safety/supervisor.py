@@ -33,7 +33,7 @@ STILL = 0.1  # share of its speed limit below which an axis counts as still
 
 
 class Inbox(Protocol):
-    """Where setpoints come from: number and bytes of the newest message."""
+    """The box that setpoints come from: number and bytes of the newest message."""
 
     def newest(self) -> tuple[int, bytes] | None:
         """It, or None if there is none."""
@@ -160,7 +160,7 @@ class Supervisor:
         self._recorder.note(now, self.mode, self._acted, self._reading, self._wanted, self._sent)
 
     def status(self, deadline: int) -> SupervisorStatus:
-        """For whoever watches; deadline: of the next tick."""
+        """The status for whoever watches; deadline: of the next tick."""
         nothing = np.full(self._limits.low.shape, np.nan)
         reading, motion = self._reading, self._motion
         return SupervisorStatus(

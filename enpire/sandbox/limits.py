@@ -10,7 +10,7 @@ MOST_BYTES, MOST_FILES = 256 * MIB, 4096  # of a program that is taken out of a 
 
 @dataclass(frozen=True, slots=True)
 class SandboxLimits:
-    """Of one sandbox, all its processes together where nothing else is said.
+    """The limits of one sandbox, all its processes together where nothing else is said.
 
     memory: that processes have touched and share with no file, and what is in their scratch [B].
     data: private memory that one process may ask for [B], 0: as `memory`. processes: with threads.

@@ -36,7 +36,7 @@ def serve(listening: socket.socket, way_out: str) -> None:
 
 
 def carry(source: socket.socket, sink: socket.socket) -> None:
-    """Until one side closes, and tell the other."""
+    """Pass bytes on until one side closes, and tell the other."""
     with contextlib.suppress(OSError):
         while part := source.recv(65536):
             sink.sendall(part)

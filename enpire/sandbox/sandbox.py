@@ -245,7 +245,9 @@ class SandboxProcess:
             with suppress(ProcessLookupError):
                 self._first = os.pidfd_open(first)
             limits, writable = sandbox.limits, sandbox.writable
-            self._watch = SandboxWatchdog(first, limits, writable, self._over, sandbox.sandboxed)
+            self._watch = SandboxWatchdog(
+                first, limits, writable, self._stop_for, sandbox.sandboxed
+            )
         self._err = Tail(self._pipe(popen.stderr), sandbox.limits.output)
         self._out: Tail | None = None
 
@@ -270,7 +272,7 @@ class SandboxProcess:
         return self.wait()
 
     def wait(self) -> CommandResult:
-        """Until it has ended, and with it all that it started."""
+        """Wait until it has ended, and with it all that it started."""
         code = self._popen.wait()
         self.end()
         out = self._out.text() if self._out is not None else b""
@@ -306,7 +308,7 @@ class SandboxProcess:
     def __exit__(self, *_: object) -> None:
         self.end()
 
-    def _over(self, reason: str) -> None:
+    def _stop_for(self, reason: str) -> None:
         self.breach = reason
         self._kill()
 

@@ -15,13 +15,13 @@ CUT = " […]"
 
 def cleaned(text: str, most: int) -> str:
     """`text` without control characters and blank lines, of `most` characters at most."""
-    lines = ("".join(map(_shown, line)).strip() for line in text.splitlines())
+    lines = ("".join(map(_printable, line)).strip() for line in text.splitlines())
     whole = "\n".join(line for line in lines if line)
     return whole if len(whole) <= most else whole[: max(most - len(CUT), 0)].rstrip() + CUT
 
 
 def one_line(text: str, most: int) -> str:
-    """As `cleaned`, in one line."""
+    """Return what `cleaned` does, in one line."""
     return cleaned(" ".join(text.split()), most)
 
 
@@ -30,7 +30,7 @@ def quoted(text: str, most: int) -> str:
     return "\n".join(f"> {line}" for line in cleaned(text, most).splitlines())
 
 
-def _shown(character: str) -> str:
+def _printable(character: str) -> str:
     """A character as it may be shown: a space for a tab, nothing for what is not a character."""
     if character == "\t":
         return " "

@@ -148,7 +148,7 @@ class SandboxWatchdog:
                 self._breach(reason)
 
     def look(self) -> str:
-        """Which limit it is over; empty: none."""
+        """Return which limit it is over; empty: none."""
         limits, now = self._limits, time.monotonic()
         if now - self._began > limits.wall_s:
             return f"time: {limits.wall_s:g} s on the clock are over"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from enpire.errors import UsageError
 from enpire.packs.finder import unknown
+from enpire.session.audience import NOBODY, PERSON, Say
 from enpire.session.backends import Backend, open_backend
 from enpire.session.evaluation import Evaluation, EvaluationRequest, measure
 from enpire.session.graphics import choose_graphics
@@ -23,11 +24,9 @@ from enpire.session.improvement import LoopStart, begin_loop, resume_loop
 from enpire.session.keywords import Reader, as_text, read_keyword, read_path, read_paths
 from enpire.session.loop_settings import BUDGETS, SETTINGS, dotted
 from enpire.session.recorded_run import RecordedRun
-from enpire.session.telling import NOBODY, PERSON, Say
 from enpire.session.threads import cores_left_to_physics
 from enpire.session.tracking import KINDS
 from enpire.session.values import (
-    begun_at,
     duration,
     natural,
     port,
@@ -35,6 +34,7 @@ from enpire.session.values import (
     reset_mode,
     spell,
     start,
+    task_from,
     verifier,
 )
 from enpire.types import Estimate
@@ -47,7 +47,7 @@ type Seconds = float | str  # a number [s], or 90s, 30m, 10h
 
 
 class PlaceOptions(TypedDict, total=False):
-    """Where episodes are run, and who helps there; by default on twins on this machine.
+    """The place where episodes are run, and who helps there; by default twins on this machine.
 
     Attributes:
         begin: Where a task begins that has two starts (`--from` on the command line).
@@ -296,7 +296,7 @@ def improve(
         audience=PERSON if progress else NOBODY,
         **_read(given, START),
     )
-    called = begun_at(as_text("task", task), read_keyword("begin", given.get("begin", ""), _begin))
+    called = task_from(as_text("task", task), read_keyword("begin", given.get("begin", ""), _begin))
     if bool(called) == (resume is not None):
         raise UsageError("improve takes a task, or a run to resume: give one of them")
     if resume is not None and (clash := sorted(settings) + [n for n in ("run",) if n in given]):

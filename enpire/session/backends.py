@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from enpire.errors import UsageError
-from enpire.session.telling import Say
+from enpire.session.audience import Say
 
 if TYPE_CHECKING:
-    from enpire.cluster.cells import ClusterCells
     from enpire.cluster.connection import Cluster
+    from enpire.cluster.ray_stations import RayStations
     from enpire.cluster.trainer import RayTrainer
     from enpire.environment import Order, StationBackend
-    from enpire.improvement.training import SubprocessTrainer, Trainer
+    from enpire.improvement.training_process import SubprocessTrainer, Trainer
     from enpire.rollout.fleet.clock import Clock
 
 
@@ -23,7 +23,7 @@ class Backend(Protocol):
     """Somewhere to run episodes and to train."""
 
     def stations(self, order: Order, count: int) -> StationBackend:
-        """As `open_stations`."""
+        """Return stations as `open_stations` does."""
         ...
 
     def trainer(self) -> AbstractContextManager[Trainer]:
@@ -31,7 +31,7 @@ class Backend(Protocol):
         ...
 
     def clock(self, now: float = 0.0) -> Clock:
-        """Of twins there; now: where a run is continued [s]."""
+        """The clock of twins there; now: where a run is continued [s]."""
         ...
 
 
@@ -46,15 +46,15 @@ class LocalBackend:
 
     def trainer(self) -> SubprocessTrainer:
         """See `Backend`."""
-        from enpire.improvement.training import SubprocessTrainer
+        from enpire.improvement.training_process import SubprocessTrainer
 
         return SubprocessTrainer()
 
     def clock(self, now: float = 0.0) -> Clock:
         """See `Backend`."""
-        from enpire.rollout.fleet.clock import Free
+        from enpire.rollout.fleet.clock import SimulatedClock
 
-        return Free(now)
+        return SimulatedClock(now)
 
 
 class HardwareBackend:
@@ -104,9 +104,9 @@ class HardwareBackend:
 
     def clock(self, now: float = 0.0) -> Clock:
         """The one on the wall."""
-        from enpire.rollout.fleet.clock import Wall
+        from enpire.rollout.fleet.clock import WallClock
 
-        return Wall(now)
+        return WallClock(now)
 
     def close(self) -> None:
         """Arms brake and hold; supervisors end."""
@@ -119,18 +119,18 @@ class RayBackend:
     def __init__(self, cluster: Cluster) -> None:
         """Those of `cluster`."""
         self._cluster = cluster
-        self._cells: ClusterCells | None = None
+        self._stations: RayStations | None = None
 
     def stations(self, order: Order, count: int) -> StationBackend:
         """See `Backend`."""
-        from enpire.cluster.cells import open_cells
+        from enpire.cluster.ray_stations import open_ray_stations
 
         if order.images or order.vary_looks:
             raise UsageError("--images is for this machine: no --cluster")
         if order.demonstrator:
             raise UsageError("--demonstrator is for this machine: no --cluster")
-        self._cells = open_cells(self._cluster, order, count)
-        return self._cells
+        self._stations = open_ray_stations(self._cluster, order, count)
+        return self._stations
 
     def trainer(self) -> RayTrainer:
         """See `Backend`."""
@@ -140,10 +140,10 @@ class RayBackend:
 
     def clock(self, now: float = 0.0) -> Clock:
         """See `Backend`: that of the stations, which were opened before."""
-        if self._cells is None:
+        if self._stations is None:
             raise RuntimeError("no stations are open: they have the clock")
-        self._cells.clock.goes_on_from(now)
-        return self._cells.clock
+        self._stations.clock.goes_on_from(now)
+        return self._stations.clock
 
 
 @contextmanager

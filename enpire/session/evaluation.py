@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from enpire.errors import EnpireError, UsageError
 from enpire.packs.finder import GYM
+from enpire.session.audience import Audience
 from enpire.session.progress_bar import counted
 from enpire.session.recorded_run import RecordedRun
-from enpire.session.recovering import LIMIT_S, noted, open_recovery
+from enpire.session.recovery import LIMIT_S, noted, open_recovery
 from enpire.session.signing import unsigned
-from enpire.session.telling import Audience
-from enpire.session.values import RANDOM, begun_at
+from enpire.session.values import RANDOM, task_from
 from enpire.types import Estimate
 
 if TYPE_CHECKING:
@@ -175,13 +175,13 @@ def measure(request: EvaluationRequest, backend: Backend, audience: Audience) ->
     entropy = fresh_entropy() if request.seed is None else request.seed
     with ExitStack() as stack:
         folder = request.run or Path(stack.enter_context(tempfile.TemporaryDirectory())) / "eval"
-        helping = stack.enter_context(
+        recovery = stack.enter_context(
             open_recovery(
                 request.recover, request.recover_limit, acting.task, request.reset or "fast"
             )
         )
         measured = request, acting, stations, folder, entropy
-        figures = _run_episodes(*measured, helping, backend.clock(), audience)
+        figures = _run_episodes(*measured, recovery, backend.clock(), audience)
     figures["fresh"] = request.seed is None
     figures["corrected"] = certificate.corrected(
         figures["successes"], figures["n"], acting.task, stations.packs, stations.verified_by
@@ -237,7 +237,7 @@ def _at_hand(
     from enpire.environment import RandomActions
     from enpire.environment.gym_bridge.scripted_policy import ScriptedPolicy
 
-    policy, task = request.policy, begun_at(request.task, request.begin)
+    policy, task = request.policy, task_from(request.task, request.begin)
     named = policy if isinstance(policy, str) else name_of(policy)
     script = os.path.abspath(named) if named.endswith(".py") else ""
     if not task:
@@ -245,14 +245,16 @@ def _at_hand(
     if script and not os.path.isfile(script):
         raise UsageError(f"--policy {named}: there is no such file")
     _say_unsigned(task, audience)
-    beside = bool(script) and task.startswith(GYM)  # the script runs beside the environment
-    order = _order(request, task, script if beside else "", 0 if script else _images(policy))
+    in_environment = bool(script) and task.startswith(GYM)  # the script runs beside the environment
+    order = _order(
+        request, task, script if in_environment else "", 0 if script else _images(policy)
+    )
     stations = backend.stations(order, request.robots)
     acts: Controller
     sha256 = ""
     if script:
         sha256 = hashlib.sha256(Path(script).read_bytes()).hexdigest()
-        _, acts = stations.starter if beside else ("", ScriptedPolicy(script, stations))
+        _, acts = stations.starter if in_environment else ("", ScriptedPolicy(script, stations))
     elif isinstance(policy, str):
         acts = RandomActions(stations.action_size)
     elif is_policy(policy):
@@ -265,12 +267,12 @@ def _at_hand(
 def _of_a_run(
     request: EvaluationRequest, backend: Backend, audience: Audience
 ) -> tuple[StationBackend, EvaluatedPolicy]:
-    from enpire.observe import frozen
+    from enpire.observe import policy_loading
 
     reference = str(request.policy)
-    chosen = frozen.load(reference)
+    chosen = policy_loading.load(reference)
     # A run's interpreter and rule belong to its own task.
-    task = begun_at(request.task or chosen.task, request.begin)
+    task = task_from(request.task or chosen.task, request.begin)
     if not task:
         raise UsageError(f"{reference} does not say what it is for: give --task")
     _say_unsigned(task, audience)
@@ -281,7 +283,7 @@ def _of_a_run(
         python=request.python or (chosen.python if own else ""),
         success=request.success or (chosen.success if own else ""),
     )
-    order = _order(request, task, "", frozen.images(chosen.policy))
+    order = _order(request, task, "", policy_loading.images(chosen.policy))
     stations = backend.stations(order, request.robots)
     controller = _controller(chosen.policy, stations, chosen.name, request)
     label = f"{chosen.run}:{chosen.name}" if chosen.task else str(chosen.run)
@@ -312,9 +314,9 @@ def _controller(
     policy: Policy, stations: StationBackend, name: str, request: EvaluationRequest
 ) -> Controller:
     from enpire.evolution.program_policies import policy_host
-    from enpire.observe import frozen
+    from enpire.observe import policy_loading
 
-    frozen.require_fit(policy, stations, name)
+    policy_loading.require_fit(policy, stations, name)
     if not request.inference_time:
         return policy_host.controller(policy, stations)
     if stations.live:
@@ -350,9 +352,9 @@ def name_of(value: Any) -> str:
 def _images(policy: Any) -> int:
     if not is_policy(policy):
         return 0
-    from enpire.observe import frozen
+    from enpire.observe import policy_loading
 
-    return frozen.images(policy)
+    return policy_loading.images(policy)
 
 
 def _say_unsigned(task: str, audience: Audience) -> None:
@@ -366,7 +368,7 @@ def _run_episodes(
     stations: StationBackend,
     folder: Path,
     entropy: int,
-    helping: Recovery | None,
+    recovery: Recovery | None,
     clock: Clock,
     audience: Audience,
 ) -> dict[str, Any]:
@@ -400,7 +402,7 @@ def _run_episodes(
                 run.ledger.add_decision(decision)
                 audience.say(f"{kind}: {decision.text}")
 
-            fleet = Fleet(stations, writer, clock=clock, recovery=helping, note=note)
+            fleet = Fleet(stations, writer, clock=clock, recovery=recovery, note=note)
             running = fleet.run(jobs)
             done = list(counted(running, "episodes", episodes) if audience.progress else running)
         wall_s, ledger = time.monotonic() - began, run.ledger

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from enpire.errors import UsageError
 from enpire.packs.finder import GYM, LOOP
-from enpire.session.beginning import begin_with, of_begun, require_begun
-from enpire.session.driving import drive, facts_of, require_same, stations_for
-from enpire.session.helping import Helping, beside, require_helper
+from enpire.session.audience import PERSON, Audience
 from enpire.session.loop_settings import (
     OF_RECIPES,
     OF_ROUNDS,
@@ -27,16 +25,18 @@ from enpire.session.loop_settings import (
     plain,
     read_settings,
 )
-from enpire.session.recovering import LIMIT_S, open_recovery
+from enpire.session.recovery import LIMIT_S, open_recovery
+from enpire.session.session import require_same, run_session, station_facts, stations_for
 from enpire.session.signing import unsigned
-from enpire.session.telling import PERSON, Audience
+from enpire.session.teleop_options import TeleopSession, open_helper, require_helper
+from enpire.session.warm_start import require_warm_start, warm_start, warm_start_settings
 
 if TYPE_CHECKING:
     from enpire.environment import StationBackend
     from enpire.improvement.recipe import ConfiguredRecipe
-    from enpire.improvement.training import Trainer
+    from enpire.improvement.training_process import Trainer
     from enpire.rollout.fleet.fleet import Fleet
-    from enpire.rollout.loop.loop import LoopSettings
+    from enpire.rollout.loop.settings import LoopSettings
     from enpire.session.backends import Backend
     from enpire.store import EpisodeWriter, Run
 
@@ -115,7 +115,7 @@ def begin_loop(
     audience = start.audience
     if line := unsigned(task):
         audience.warn(line)
-    given = of_begun(given)
+    given = warm_start_settings(given)
     foreign = task.startswith(GYM)
     called, asks = plain(task), ""
     if not foreign:
@@ -129,7 +129,7 @@ def begin_loop(
             asks = f"{pack.folder / LOOP} asks for it"
     given = of_pace(_on_arms(start.arms, given))
     from enpire.observe.trust import recipes_called
-    from enpire.rollout.loop.loop import LoopSettings
+    from enpire.rollout.loop.settings import LoopSettings
 
     if os.sep in task and not foreign:
         task = str(Path(task).resolve())
@@ -150,16 +150,18 @@ def begin_loop(
     stations = stations_for(settings, backend)
     _require(settings, recipes, stations, asks)
     require_helper(settings, recipes, stations)
-    require_begun(settings, stations)
+    require_warm_start(settings, stations)
     config = {"enpire": __version__, "loop": asdict(settings), "budget": dict(start.limits)}
-    with beside(settings, stations, start.arms, start.port, audience.say) as people:
+    with open_helper(settings, stations, start.arms, start.port, audience.say) as people:
         run = Run.create(start.run or default_folder(called), config)
         with run:
             began = recipes_called(settings.recipe, settings.first_recipe, settings.demonstrator)
-            run.ledger.set_facts(facts_of(stations) | began | {"state": "running"})
-            begin_with(run, settings, stations)
+            run.ledger.set_facts(station_facts(stations) | began | {"state": "running"})
+            warm_start(run, settings, stations)
             limits = start.limits
-            return _drive(run, settings, recipes, stations, limits, start, backend, people, ended)
+            return _run_session(
+                run, settings, recipes, stations, limits, start, backend, people, ended
+            )
 
 
 def resume_loop(
@@ -190,11 +192,13 @@ def resume_loop(
         recipes = _recipes(settings)
         _require(settings, recipes, stations)
         require_helper(settings, recipes, stations)
-        begin_with(run, settings, stations)
+        warm_start(run, settings, stations)
         run.ledger.set_facts({"state": "running"})
         limits = run.config.get("budget", {}) | dict(start.limits)
-        with beside(settings, stations, start.arms, start.port, start.audience.say) as people:
-            return _drive(run, settings, recipes, stations, limits, start, backend, people, ended)
+        with open_helper(settings, stations, start.arms, start.port, start.audience.say) as people:
+            return _run_session(
+                run, settings, recipes, stations, limits, start, backend, people, ended
+            )
 
 
 def _on_arms(arms: Sequence[Path], given: dict[str, Any]) -> dict[str, Any]:
@@ -229,7 +233,7 @@ def _require(
     """
     from enpire.improvement.online import is_online
 
-    settings.spending.require(stations)
+    settings.collection_strategy.require(stations)
     of_rounds = [name for name in OF_ROUNDS if getattr(settings, name)]
     for recipe in recipes:
         try:
@@ -245,7 +249,7 @@ def _require(
             )
 
 
-def _drive(
+def _run_session(
     run: Run,
     settings: LoopSettings,
     recipes: tuple[ConfiguredRecipe, ...],
@@ -253,11 +257,12 @@ def _drive(
     limits: Mapping[str, float],
     start: LoopStart,
     backend: Backend,
-    people: Helping | None,
+    people: TeleopSession | None,
     ended: Ended | None,
 ) -> LoopEnd:
     from enpire.rollout.loop.budget import Budget
-    from enpire.rollout.loop.loop import Loop, LoopState
+    from enpire.rollout.loop.loop import Loop
+    from enpire.rollout.loop.state import LoopState
 
     budget = Budget(
         wall_s=limits.get("max_time", math.inf),
@@ -278,8 +283,8 @@ def _drive(
         return go
 
     recovery = start.recover, start.recover_limit, settings.task, settings.reset
-    with open_recovery(*recovery) as helping:
-        figures = drive(
+    with open_recovery(*recovery) as helper:
+        figures = run_session(
             run,
             settings,
             stations,
@@ -287,7 +292,7 @@ def _drive(
             budget,
             state,
             begin,
-            helping,
+            helper,
             people,
             start.track,
             start.audience,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from enpire.errors import PackError, StoreError, UsageError
 from enpire.packs.finder import GYM, LOOP
 from enpire.packs.toml import Table
-from enpire.session.helping import HELP, hands_of
+from enpire.session.teleop_options import HELP, device_name
 from enpire.session.values import (
     bound,
     duration,
@@ -34,7 +34,7 @@ from enpire.session.values import (
 if TYPE_CHECKING:
     from enpire.improvement.recipe import ConfiguredRecipe
     from enpire.packs import Pack
-    from enpire.rollout.loop.loop import LoopSettings
+    from enpire.rollout.loop.settings import LoopSettings
     from enpire.store import Run
 
 RECIPE, FIRST = "--recipe.", "--first-recipe."  # begin settings of recipes
@@ -44,8 +44,8 @@ REAL_PACE = "real"
 
 
 def nobody_or_hands(text: str) -> str:
-    """As `hands_of`, or empty for nobody."""
-    return text and hands_of(text)
+    """Read a device as `device_name` does, or empty for nobody."""
+    return text and device_name(text)
 
 
 SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
@@ -94,7 +94,7 @@ SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
         "what is held against the target: point, the rate on the sealed seeds; lower, also the "
         "rate that the true one is not below, which takes more episodes",
     ),
-    "verify": (verifier, "sensors", "by sensors, or by cameras where the task has eyes"),
+    "verify": (verifier, "sensors", "by sensors, or by cameras where the task can be"),
     "images": (
         natural,
         "0",
@@ -209,7 +209,7 @@ def merged(of_task: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
 
 
 def of_pace(given: dict[str, Any]) -> dict[str, Any]:
-    """With what goes with `--pace real` unless it is given."""
+    """Return settings with what goes with `--pace real` unless it is given."""
     if given.get("pace") != REAL_PACE:
         return given
     from dataclasses import asdict
@@ -281,7 +281,7 @@ def plain(task: str) -> str:
 
 def read_settings(run: Run) -> LoopSettings:
     """Settings of a run from its `config.toml`; raises StoreError when they are not all there."""
-    from enpire.rollout.loop.loop import LoopSettings
+    from enpire.rollout.loop.settings import LoopSettings
 
     try:
         return LoopSettings(**run.config["loop"])

@@ -126,10 +126,10 @@ class RecordedRun:
             StoreError: The run has no such policy, or its file is not what was recorded.
             PolicyError: The file holds no policy.
         """
-        from enpire.observe import frozen
+        from enpire.observe import policy_loading
 
         name = name or self.incumbent
-        return frozen.load(f"{self.folder}:{name}" if name else str(self.folder)).policy
+        return policy_loading.load(f"{self.folder}:{name}" if name else str(self.folder)).policy
 
     def episodes_frame(self) -> pandas.DataFrame:
         """Lay the episodes out as a table, a row each, indexed by their ids.

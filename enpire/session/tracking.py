@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from enpire.session.telling import Say, say_on_stderr
+from enpire.session.audience import Say, say_on_stderr
 
 if TYPE_CHECKING:
     from enpire.store import Run

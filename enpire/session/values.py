@@ -153,7 +153,7 @@ def start(text: str) -> str:
     return _one_of(STARTS, text, "is no place to begin")
 
 
-def begun_at(task: str, begin: str) -> str:
+def task_from(task: str, begin: str) -> str:
     """The task's name as `find` takes it, where it is to begin at `start` or at `phase`.
 
     An empty `begin` leaves the name as it is.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from enpire.drivers.ros2.action import GoalResult, GoalStatus, follow_joint_trajectory
-from enpire.simulation.following import Follower
+from enpire.simulation.trajectory_follower import TrajectoryFollower
 from enpire.types import FloatArray
 
 
@@ -56,7 +56,7 @@ def serve(
     node: Any,
     controller: str,
     joints: Sequence[str],
-    follower: Follower,
+    follower: TrajectoryFollower,
     active: Callable[[], bool],
     take: Callable[[ServedGoal], None],
 ) -> Any:

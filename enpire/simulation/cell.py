@@ -80,9 +80,9 @@ class SimulatedCell:
                 (now - self._at) // self._timestep, self._substeps - self._steps % self._substeps
             )
             for _ in range(due):
-                self.twin.fly(0, 1)
+                self.twin.advance(0, 1)
                 self._efforts.append(self._effort[0, self._actuators].copy())
-            if self.twin.landed([0]):
+            if self.twin.diverged([0]):
                 self._begin()  # diverged: a person sets it up again
             self._at += int(due) * self._timestep
             self._steps += int(due)
@@ -146,13 +146,13 @@ class SimulatedCell:
         self._settling = self._steps
 
     def _begin(self) -> None:
-        """As somebody who sets the station up: until a scene settles."""
+        """Set the station up as somebody would: until a scene settles."""
         for _ in range(PLACE_TRIES):
             self.place(self.task.sample(self._rng))
             while not self.placed:
-                self.twin.fly(0, self._substeps)
+                self.twin.advance(0, self._substeps)
                 self._steps += self._substeps
-                if self.twin.landed([0]):
+                if self.twin.diverged([0]):
                     break
                 self._period_over()
             if self.placed and not self.failed:

@@ -31,7 +31,7 @@ class Channel[T]:
     """Messages of one kind on their way, in the order in which they will be there."""
 
     def __init__(self, rng: np.random.Generator) -> None:
-        """On time and whole, until told otherwise."""
+        """Pass all on in time and whole, until told otherwise."""
         self._rng = rng
         self._way: list[tuple[int, T]] = []
         self.delay = 0  # ns
@@ -58,7 +58,7 @@ class Channel[T]:
         return there
 
     def well(self) -> None:
-        """From now on as it should be."""
+        """Be as it should be from now on."""
         self.delay = self.spread = 0
         self.dropped, self.frozen = 0.0, False
 

@@ -79,7 +79,7 @@ class LocalWire:
         for objects in self._faults.objects.due(now):
             self._objects.put(messages.encode_objects(objects))
         if self._pictures is not None and any(map(self._watched, self._boxes)):
-            for sent in self._pictures.taken(now, self._cell.measured) or ():
+            for sent in self._pictures.take(now, self._cell.measured) or ():
                 self._faults.pictures.put(now, sent)
         for camera, message in self._faults.pictures.due(now):
             self._boxes[camera].put(message)
@@ -91,7 +91,7 @@ class LocalWire:
         self._commands.close()
 
     def _open(self, folder: Path, camera: Camera) -> None:
-        """Its mailbox, and when somebody last looked; who looks may hold them already."""
+        """Open its mailbox, and see when somebody last looked; who looks may hold them already."""
         name = camera.name
         box, looked = folder / f"{messages.PICTURES}{name}", folder / f"{messages.WATCHED}{name}"
         size = messages.picture_size(camera.height, camera.width)
@@ -128,15 +128,19 @@ class LocalWire:
 
         return {
             "hello": lambda: {"task": cell.task.name},
-            "operate": lambda: _done(lambda: cell.operate(tuple(asked["on"]))),
-            "place": lambda: _done(lambda: cell.place(np.array(asked["variation"], np.float64))),
-            "vary": lambda: _done(lambda: cell.vary(np.array(asked["variation"], np.float64))),
+            "operate": lambda: _done_answer(lambda: cell.operate(tuple(asked["on"]))),
+            "place": lambda: _done_answer(
+                lambda: cell.place(np.array(asked["variation"], np.float64))
+            ),
+            "vary": lambda: _done_answer(
+                lambda: cell.vary(np.array(asked["variation"], np.float64))
+            ),
             "placed": lambda: {"placed": cell.placed, "failed": cell.failed},
-            "emergency": lambda: _done(lambda: cell.emergency(bool(asked["pressed"]))),
+            "emergency": lambda: _done_answer(lambda: cell.emergency(bool(asked["pressed"]))),
             "faults": faults,
         }
 
 
-def _done(do: Callable[[], None]) -> dict[str, object]:
+def _done_answer(do: Callable[[], None]) -> dict[str, object]:
     do()
     return {}

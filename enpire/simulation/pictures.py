@@ -8,7 +8,7 @@ from concurrent.futures import Future
 import mujoco
 
 from enpire.environment.cameras.camera import Camera, CameraView
-from enpire.environment.cameras.twin_cameras import TwinEyes
+from enpire.environment.cameras.twin_cameras import TwinVerifierCameras
 from enpire.errors import UsageError
 from enpire.packs.finder import unknown
 from enpire.twin import Twin
@@ -28,8 +28,10 @@ class Pictures[T]:
         """cameras: that the station's file names. made: is given a view by each camera of the
         world, and when it was taken [ns]; raises NoGraphics, or UsageError for no such camera.
         """
-        self.eyes = TwinEyes(twin, _without_shadows)
-        self.cameras: dict[str, Camera] = {camera.name: camera for camera in self.eyes.cameras}
+        self.verifier_cameras = TwinVerifierCameras(twin, _without_shadows)
+        self.cameras: dict[str, Camera] = {
+            camera.name: camera for camera in self.verifier_cameras.cameras
+        }
         for camera in cameras:
             if camera not in self.cameras:
                 self.close()
@@ -38,19 +40,21 @@ class Pictures[T]:
         self._next = 0
         self._way: Future[T] | None = None
 
-    def taken(self, now: int, measured: int) -> T | None:
+    def take(self, now: int, measured: int) -> T | None:
         """What was made since it was asked last; the twin is as it was at `measured` [ns]."""
         there = None
         if self._way is not None and self._way.done():
             there, self._way = self._way.result(), None
         if self._way is None and now >= self._next:
             self._next = now + round(PERIOD_S * 1e9)
-            self._way = self.eyes.look(0, 0.0, lambda views: self._made(views, measured))
+            self._way = self.verifier_cameras.look(
+                0, 0.0, lambda views: self._made(views, measured)
+            )
         return there
 
     def close(self) -> None:
         """Give back the OpenGL context."""
-        self.eyes.close()
+        self.verifier_cameras.close()
 
 
 def _without_shadows(model: mujoco.MjModel) -> None:

@@ -54,7 +54,7 @@ def start(station: StationFile, task: str, wire: str, plan: Plan, seed: int) -> 
     cell = SimulatedCell(
         loaded, load_world(find("sim", loaded.world)), station.robot, seed, time.monotonic_ns
     )
-    told = _told(station)
+    told = _told_faults(station)
     first = max((fault.number for fault in told), default=0) + 1
     faults = Faults(plan, seed, time.monotonic_ns(), first, lambda fault: _tell(station, fault))
     faults.told += told
@@ -89,11 +89,11 @@ def _server(wire: str, cell: SimulatedCell, station: StationFile, faults: Faults
 
 
 def _below(wish: RealTimeSettings) -> RealTimeSettings:
-    """On any core, and a little less urgent than the supervisor, which it must not hold up."""
+    """The settings for any core, and a little less urgent: the supervisor must not be held up."""
     return RealTimeSettings(None, None if wish.priority is None else max(wish.priority - 1, 1))
 
 
-def _told(station: StationFile) -> list[Fault]:
+def _told_faults(station: StationFile) -> list[Fault]:
     path = messages.folder(station.runtime) / TOLD
     if not path.is_file():
         return []

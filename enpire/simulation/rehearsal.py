@@ -59,7 +59,7 @@ def rehearsal(station: StationFile, task: str, seen: bool = False) -> Iterator[S
 
 @contextmanager
 def _simulated(station: StationFile, task: str) -> Iterator[None]:
-    """Its process, which ends with this one, too."""
+    """Start its process, which ends with this one, too."""
     station.runtime.mkdir(mode=0o700, exist_ok=True)
     words = ["--task", task, "--wire", "local", "--faults", "", "--seed", "0"]
     process = subprocess.Popen(

@@ -24,8 +24,8 @@ from enpire.safety.station import StationFile
 from enpire.simulation import action
 from enpire.simulation.cell import SimulatedCell
 from enpire.simulation.faults import Faults
-from enpire.simulation.following import Follower
 from enpire.simulation.pictures import Pictures
+from enpire.simulation.trajectory_follower import TrajectoryFollower
 from enpire.types import FloatArray
 
 Sent = tuple[Any, Any]  # a publisher of pictures, and its message
@@ -49,7 +49,7 @@ class SimulatedController:
         self._way: tuple[int, FloatArray, int, FloatArray] | None = None  # begin, from, end, to
         self._speed: FloatArray | None = None
         self._heard = self._ticked = 0
-        self.follower = Follower(settings.arm_joints(robot))
+        self.follower = TrajectoryFollower(settings.arm_joints(robot))
 
     def take(self, now: int, message: tuple[str, Any]) -> None:
         """A command that has come."""
@@ -203,7 +203,7 @@ class Ros2Server:
         for objects in self._faults.objects.due(now):
             self._objects.publish(poses(objects, self._stamp(objects.stamp, now)))
         if self._pictures is not None and any(self._listened.values()):
-            for sent in self._pictures.taken(now, self._cell.measured) or ():
+            for sent in self._pictures.take(now, self._cell.measured) or ():
                 self._faults.pictures.put(now, sent)
         for publisher, message in self._faults.pictures.due(now):
             publisher.publish(message)
@@ -287,7 +287,7 @@ class Ros2Server:
             )
 
     def _stamp(self, measured: int, now: int) -> Any:
-        """By the node's clock, of a time by the machine's."""
+        """The stamp by the node's clock, of a time by the machine's."""
         at = self._spinning.now() - (now - measured)
         from builtin_interfaces.msg import Time
 

@@ -10,7 +10,7 @@ from enpire.types import Episode, Outcome
 
 
 def differences(ledger: Ledger, row: EpisodeRow, episode: Episode) -> Iterator[str]:
-    """Where a row is not what its file says, a sentence each."""
+    """Tell where a row is not what its file says, a sentence each."""
     verdict, times = episode.verdict, episode.times
     pairs = {
         "id": (row.id, episode.id),

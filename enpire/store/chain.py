@@ -68,7 +68,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class ChainEnd:
-    """Where a chain stands.
+    """The end at which a chain stands.
 
     Attributes:
         links: how many there are.
@@ -83,7 +83,7 @@ class ChainEnd:
     batches: tuple[Mark, Mark] = (Mark(), Mark())
 
     def after(self, rows: Collection[str], sha256: str, mark: Mark) -> ChainEnd:
-        """Where it stands with one more link, that brought rows of these tables."""
+        """The end of the chain with one more link, that brought rows of these tables."""
         if "batches" in rows:
             return ChainEnd(self.links + 1, sha256, mark, (self.batches[1], mark))
         return ChainEnd(self.links + 1, sha256, mark, self.batches)

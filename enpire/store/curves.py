@@ -1,7 +1,7 @@
 """Training curves of a run: lines of JSON in `curves/`, one file for each training.
 
 A process that learns appends a line now and then. One that goes on after a kill writes some lines
-again, with the same values; `read_curves` tells them once. Nothing of a run depends on curves, so a
+again, with the same values; `CurveReader` tells them once. Nothing of a run depends on curves, so a
 disk that is full ends a curve and not the training.
 """
 

@@ -84,13 +84,13 @@ def frozen(episode: Episode) -> Episode:
         raise wrong(f"its seed {episode.seed} is not an unsigned integer of 63 bits")
     arrays: dict[str, Any] = {}
     for name, (dtype, ndim) in _FIELDS.items():
-        array = _own(getattr(episode, name), dtype)
+        array = _read_only(getattr(episode, name), dtype)
         if array.ndim != ndim:
             raise wrong(f"{name} has shape {array.shape}, not {ndim} dimensions")
         if array.shape[0] != len(episode):
             raise wrong(f"{name} has {array.shape[0]} rows, actions have {len(episode)}")
         arrays[name] = array
-    taken = _own(episode.pictures, np.uint8), _own(episode.pictured, np.int64)
+    taken = _read_only(episode.pictures, np.uint8), _read_only(episode.pictured, np.int64)
     if taken[0].ndim != 5 or taken[1].shape != taken[0].shape[:1]:
         shapes = [array.shape for array in taken]
         raise wrong(f"pictures and the rows they belong to have shapes {shapes}")
@@ -102,7 +102,7 @@ def frozen(episode: Episode) -> Episode:
     return replace(episode, packs=dict(episode.packs), **arrays)
 
 
-def _own(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
+def _read_only(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
     if array.dtype == dtype and array.flags.c_contiguous and not array.flags.writeable:
         return array
     copy = np.array(array, dtype=dtype, order="C")

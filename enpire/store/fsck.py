@@ -30,10 +30,11 @@ from enpire.store.layout import (
     RESULT_HASH,
     SEAL,
 )
-from enpire.store.ledger import CHAINED, UNCHAINED, Ledger
-from enpire.store.lock import held
+from enpire.store.ledger import Ledger
+from enpire.store.lock import is_held
 from enpire.store.rows import EpisodeRow, PolicyRow
 from enpire.store.run import is_run
+from enpire.store.schema import CHAINED, UNCHAINED
 from enpire.store.seal import broken
 from enpire.store.stress import STRESS, lost_stress, read_stress
 
@@ -84,7 +85,7 @@ def check(folder: Path) -> Findings:
     if not is_run(folder):
         raise StoreError(f"there is no run at {folder}: check the path")
     findings = Findings()
-    live = held(folder / LOCK)
+    live = is_held(folder / LOCK)
     if live:
         findings.notes.append("a process writes it: what it is about to record may be named below")
     try:
@@ -140,7 +141,7 @@ def _settings(folder: Path, ledger: Ledger, findings: Findings) -> Iterator[Dama
     facts = ledger.facts()
     if UNCHAINED in facts:
         findings.notes.append(facts[UNCHAINED])
-    if not (folder / SEAL).exists() and ledger.chained and not held(folder / LOCK):
+    if not (folder / SEAL).exists() and ledger.chained and not is_held(folder / LOCK):
         findings.notes.append(f"no {SEAL}: its last writer was killed, or it is under way")
     for name, key in ((CONFIG, CONFIG_HASH), (RESULT, RESULT_HASH)):
         path, said = folder / name, facts.get(key, "").split()

@@ -46,7 +46,7 @@ def parse(text: str) -> Head:
 
 
 def head(run: Run, rows: tuple[int, ...] | None = None) -> Head:
-    """Of a run as it is; or when its ledger had so many rows of each table.
+    """The head of a run as it is; or when its ledger had so many rows of each table.
 
     Raises:
         StoreError: it has fewer.

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-import os
 import sqlite3
 import threading
 import time
@@ -12,14 +10,22 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import wraps
 from pathlib import Path
-from typing import Any, Self, cast
-from urllib.parse import quote
+from typing import Any, cast
 
+from enpire.closing import Closing
 from enpire.errors import StoreError
 from enpire.store import chain
 from enpire.store.chain import WRITTEN, ChainEnd, Rows
-from enpire.store.durable import disk_errors, fsync, full_disk, temporary_name
+from enpire.store.durable import disk_errors
 from enpire.store.fault_points import fault_point
+from enpire.store.row_values import (
+    EPISODE_COLUMNS,
+    episode_row,
+    episode_values,
+    json_of,
+    predicate_of,
+    real,
+)
 from enpire.store.rows import (
     EpisodeRow,
     EventRow,
@@ -30,68 +36,19 @@ from enpire.store.rows import (
     RoundRow,
     SealedRow,
 )
+from enpire.store.schema import (
+    APPLICATION,
+    CHAINED,
+    EVENTS,
+    UNCHAINED,
+    VERSION,
+    connect,
+    corrupt,
+    sqlite_errors,
+)
 from enpire.store.search import EpisodeFilter
 from enpire.store.snapshot import open_briefly, open_live_copy, open_snapshot
-from enpire.types import Episode, Outcome, Predicate, Purpose
-
-VERSION = 4
-"""Schema version, in SQLite's `user_version`. Since 2 predicates have an accuracy; since 3 there
-are events of campaigns; since 4 a chain (`chain.py`)."""
-
-CHAINED = 4  # the first version with a chain
-
-UNCHAINED = "unchained"
-"""Key of the fact that says what a ledger held before its chain was begun."""
-
-APPLICATION = 0x656E7069
-"""SQLite's `application_id` ("enpi"): tells a ledger from anybody's database."""
-
-EVENTS = """
-CREATE TABLE events (
-    number INTEGER PRIMARY KEY, experiment INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL,
-    at REAL NOT NULL
-) STRICT;
-"""
-
-SCHEMA = f"""{EVENTS}{chain.TABLE}
-CREATE TABLE run (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-CREATE TABLE rounds (
-    number INTEGER PRIMARY KEY, policy TEXT NOT NULL, successes INTEGER NOT NULL,
-    trials INTEGER NOT NULL, low REAL, high REAL, robot_s REAL NOT NULL, wall_s REAL NOT NULL,
-    numbers TEXT NOT NULL
-) STRICT;
-CREATE TABLE policies (
-    name TEXT PRIMARY KEY, sha256 TEXT NOT NULL, path TEXT NOT NULL UNIQUE, parent TEXT NOT NULL,
-    recipe TEXT NOT NULL, round INTEGER NOT NULL, state TEXT NOT NULL
-) STRICT;
-CREATE TABLE batches (
-    path TEXT PRIMARY KEY, sha256 TEXT NOT NULL, bytes INTEGER NOT NULL, committed_at REAL NOT NULL
-) STRICT;
-CREATE TABLE episodes (
-    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, seed INTEGER NOT NULL CHECK (seed >= 0),
-    purpose TEXT NOT NULL, policy TEXT NOT NULL, round INTEGER NOT NULL, station INTEGER NOT NULL,
-    outcome TEXT NOT NULL, score REAL, stage TEXT NOT NULL, reason TEXT NOT NULL,
-    reset_s REAL NOT NULL, execute_s REAL NOT NULL, verify_s REAL NOT NULL,
-    path TEXT NOT NULL REFERENCES batches (path), position INTEGER NOT NULL, UNIQUE (path, position)
-) STRICT;
-CREATE TABLE predicates (
-    episode TEXT NOT NULL REFERENCES episodes (id), position INTEGER NOT NULL, name TEXT NOT NULL,
-    value REAL, threshold REAL, unit TEXT NOT NULL, at_least INTEGER NOT NULL,
-    holds INTEGER NOT NULL, accuracy REAL DEFAULT 0, PRIMARY KEY (episode, position)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE intervals (
-    number INTEGER PRIMARY KEY, station INTEGER NOT NULL, phase TEXT NOT NULL,
-    start_s REAL NOT NULL, end_s REAL NOT NULL CHECK (end_s >= start_s), episode TEXT NOT NULL
-) STRICT;
-CREATE TABLE decisions (
-    number INTEGER PRIMARY KEY, round INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL,
-    incumbent TEXT NOT NULL, candidate TEXT NOT NULL, numbers TEXT NOT NULL
-) STRICT;
-CREATE TABLE sealed (
-    attempt INTEGER PRIMARY KEY, policy TEXT NOT NULL, entropy TEXT NOT NULL,
-    successes INTEGER NOT NULL, trials INTEGER NOT NULL, low REAL NOT NULL, high REAL NOT NULL
-) STRICT;
-"""
+from enpire.types import Episode, Predicate, Purpose
 
 AT = "at"  # among a decision's numbers: when it was recorded, Unix time [s]
 
@@ -104,37 +61,6 @@ RESTORED = {
 }
 """How what may change is set to what a batch has kept of it."""
 
-_EPISODE_COLUMNS = (
-    "id, seed, purpose, policy, round, station, outcome, score, stage, reason, reset_s, execute_s,"
-    " verify_s, path, position, sha256, bytes, committed_at"
-)
-
-
-_PURPOSES = {str(purpose): purpose for purpose in Purpose}
-_OUTCOMES = {str(outcome): outcome for outcome in Outcome}
-
-
-@contextmanager
-def _sqlite_errors(path: Path) -> Iterator[None]:
-    """Turn any sqlite3.Error inside into a StoreError about the ledger at `path`."""
-    try:
-        yield
-    except sqlite3.IntegrityError as error:
-        again = str(error).startswith("UNIQUE")
-        why = "it is recorded already" if again else "a value of it makes no sense"
-        raise StoreError(f"{path} refuses a row ({error}): {why}") from error
-    except sqlite3.Error as error:
-        name = getattr(error, "sqlite_errorname", "") or ""
-        if name == "SQLITE_FULL":
-            raise full_disk(path) from error
-        if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or (
-            not name and type(error) in (sqlite3.DatabaseError, sqlite3.OperationalError)
-        ):
-            raise _corrupt(path, str(error)) from error
-        if name.startswith("SQLITE_READONLY"):
-            raise StoreError(f"{path} is open for reading only ({error})") from error
-        raise StoreError(f"{path}: {error}; check the disk it lies on") from error
-
 
 def _readable[**P, R](read: Callable[P, R]) -> Callable[P, R]:
     """Have a method of a ledger say StoreError of values that its table cannot hold."""
@@ -145,58 +71,12 @@ def _readable[**P, R](read: Callable[P, R]) -> Callable[P, R]:
             return read(*arguments, **named)
         except (KeyError, TypeError, ValueError) as error:
             ledger = cast(Ledger, arguments[0])
-            raise _corrupt(ledger.path, f"{read.__name__}: {error}") from error
+            raise corrupt(ledger.path, f"{read.__name__}: {error}") from error
 
     return reading
 
 
-def _corrupt(path: Path, what: str) -> StoreError:
-    return StoreError(
-        f"{path} is corrupt ({what}): enpire fsck {path.parent} --repair makes a new one from the "
-        "batches beside it, and keeps this one in lost/"
-    )
-
-
-def _real(value: float | None) -> float:
-    """SQLite keeps NaN as NULL."""
-    return math.nan if value is None else value
-
-
-def _json(numbers: Mapping[str, float]) -> str:
-    return json.dumps({name: float(value) for name, value in numbers.items()})
-
-
-def create(path: Path, facts: Mapping[str, str] | None = None) -> None:
-    """Publish a ledger at `path`, which must not exist; a part of one is never there.
-
-    facts: all that it holds, see `Ledger.set_facts`.
-    """
-    temporary = temporary_name(path)
-    with disk_errors(path), _sqlite_errors(path):
-        try:
-            connection = sqlite3.connect(temporary, isolation_level=None)
-            try:
-                connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute("PRAGMA synchronous = FULL")
-                connection.executescript(
-                    f"BEGIN; {SCHEMA} PRAGMA application_id = {APPLICATION};"
-                    f" PRAGMA user_version = {VERSION};"
-                )
-                connection.executemany("INSERT INTO run VALUES (?, ?)", (facts or {}).items())
-                chain.extend(connection, ChainEnd())
-                connection.execute("COMMIT")
-            finally:
-                connection.close()
-            fsync(temporary)
-            os.rename(temporary, path)
-        except (OSError, sqlite3.Error):
-            for suffix in ("", "-wal", "-shm"):
-                temporary.with_name(temporary.name + suffix).unlink(missing_ok=True)
-            raise
-        fsync(path.parent)
-
-
-class Ledger:
+class Ledger(Closing):
     """An open ledger. Any thread may call it; calls take turns.
 
     Times are seconds; every method raises StoreError when the file cannot be read or written. The
@@ -233,7 +113,7 @@ class Ledger:
         self._end = ChainEnd()
         if not path.is_file() or not path.stat().st_size:
             raise StoreError(f"{path} is missing or empty: take it from a copy of the run")
-        with disk_errors(path), _sqlite_errors(path):
+        with disk_errors(path), sqlite_errors(path):
             found = None
             if brief and not writable:
                 found = open_briefly(path, live)
@@ -241,7 +121,7 @@ class Ledger:
                 found = open_snapshot(path)
             elif not writable and not following:
                 found = open_live_copy(path)
-            self._connection = found or _connect(path, writable)
+            self._connection = found or connect(path, writable)
         try:
             self._identify()
             if not brief:
@@ -270,7 +150,7 @@ class Ledger:
         self._value("PRAGMA foreign_keys = ON")
         verdict = self._value("PRAGMA quick_check(1)")
         if verdict != "ok":
-            raise _corrupt(self.path, " ".join(str(verdict).split()))
+            raise corrupt(self.path, " ".join(str(verdict).split()))
 
     def _walk(self) -> None:
         """Hold the rows against the chain, in one view of a ledger under way."""
@@ -280,7 +160,7 @@ class Ledger:
             self.damage = [f"its schema version is {version}, but it has {has} chain"]
         if not self.chained:
             return
-        with self._turn, _sqlite_errors(self.path):
+        with self._turn, sqlite_errors(self.path):
             self._connection.execute("BEGIN")
             try:
                 self._end, wrong = chain.verify(self._connection)
@@ -302,7 +182,7 @@ class Ledger:
 
     @property
     def end(self) -> ChainEnd:
-        """Where the chain stands."""
+        """The end of the chain."""
         return self._end
 
     def _upgrade(self, writable: bool) -> str:
@@ -333,19 +213,13 @@ class Ledger:
 
     def copy_to(self, path: Path) -> None:
         """Write all that is committed to a new ledger at `path`, in one file."""
-        with self._turn, _sqlite_errors(path), closing(sqlite3.connect(path)) as copy:
+        with self._turn, sqlite_errors(path), closing(sqlite3.connect(path)) as copy:
             self._connection.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._turn, disk_errors(self.path), _sqlite_errors(self.path):
+        with self._turn, disk_errors(self.path), sqlite_errors(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
@@ -361,7 +235,7 @@ class Ledger:
     def _rows(
         self, query: str, values: Sequence[object] | Mapping[str, object] = ()
     ) -> list[tuple[Any, ...]]:
-        with self._turn, _sqlite_errors(self.path):
+        with self._turn, sqlite_errors(self.path):
             return self._connection.execute(query, values).fetchall()
 
     def _value(self, query: str, values: Sequence[object] = ()) -> Any:
@@ -383,7 +257,7 @@ class Ledger:
 
         One batch reaches back over another, as rows may come between a journal and its batch's row.
         """
-        with self._turn, _sqlite_errors(self.path):
+        with self._turn, sqlite_errors(self.path):
             mark = self._end.batches[0]
             added = chain.added_since(self._connection, mark.last)
             changed = chain.changed_since(self._connection, mark)
@@ -392,7 +266,7 @@ class Ledger:
 
     def states(self, without: Collection[str]) -> dict[str, Rows]:
         """All there is of what may change, apart from what is named: facts, rounds, states."""
-        with self._turn, _sqlite_errors(self.path):
+        with self._turn, sqlite_errors(self.path):
             found = chain.changed_since(self._connection, chain.Mark())
         return {name: rows for name, rows in found.items() if name not in without}
 
@@ -406,7 +280,7 @@ class Ledger:
 
     def follows(self, sha256: str) -> bool:
         """Whether it has had a chain that ended with this hash, and no batch since."""
-        with self._turn, _sqlite_errors(self.path):
+        with self._turn, sqlite_errors(self.path):
             return chain.follows(self._connection, sha256)
 
     def replay(self, journal: Mapping[str, Mapping[str, Sequence[Sequence[object]]]]) -> None:
@@ -465,7 +339,7 @@ class Ledger:
             connection.execute("INSERT INTO batches VALUES (?, ?, ?, ?)", (path, sha256, size, at))
             connection.executemany(
                 f"INSERT INTO episodes VALUES (NULL{', ?' * 15})",
-                [_episode_values(e, path, position) for position, e in enumerate(episodes)],
+                [episode_values(e, path, position) for position, e in enumerate(episodes)],
             )
             connection.executemany(
                 "INSERT INTO predicates VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -507,21 +381,21 @@ class Ledger:
             conditions.append("purpose <> ?")
             values.append(without)
         rows = self._rows(
-            f"SELECT {_EPISODE_COLUMNS} FROM episodes JOIN batches USING (path)"
+            f"SELECT {EPISODE_COLUMNS} FROM episodes JOIN batches USING (path)"
             f" WHERE {' AND '.join(conditions)} ORDER BY number",
             values,
         )
-        return [_episode_row(row) for row in rows]
+        return [episode_row(row) for row in rows]
 
     @_readable
     def episodes_since(self, number: int) -> list[tuple[int, EpisodeRow]]:
         """Episodes that were recorded after the one of that number, each with its own."""
         rows = self._rows(
-            f"SELECT number, {_EPISODE_COLUMNS} FROM episodes JOIN batches USING (path)"
+            f"SELECT number, {EPISODE_COLUMNS} FROM episodes JOIN batches USING (path)"
             " WHERE number > ? ORDER BY number",
             (number,),
         )
-        return [(row[0], _episode_row(row[1:])) for row in rows]
+        return [(row[0], episode_row(row[1:])) for row in rows]
 
     @_readable
     def find_episodes(
@@ -530,11 +404,11 @@ class Ledger:
         """The latest `most` episodes that are wanted, of numbers below `before`, latest first."""
         condition, values = wanted.condition()
         rows = self._rows(
-            f"SELECT number, {_EPISODE_COLUMNS} FROM episodes JOIN batches USING (path)"
+            f"SELECT number, {EPISODE_COLUMNS} FROM episodes JOIN batches USING (path)"
             f" WHERE number < ? AND {condition} ORDER BY number DESC LIMIT ?",
             (before, *values, most),
         )
-        return [(row[0], _episode_row(row[1:])) for row in rows]
+        return [(row[0], episode_row(row[1:])) for row in rows]
 
     @_readable
     def count_episodes(self, wanted: EpisodeFilter) -> int:
@@ -561,7 +435,7 @@ class Ledger:
             f"SELECT {self._predicate_columns} FROM predicates WHERE episode = ? ORDER BY position",
             (episode,),
         )
-        return tuple(_predicate(row) for row in rows)
+        return tuple(predicate_of(row) for row in rows)
 
     @_readable
     def all_predicates(self) -> dict[str, tuple[Predicate, ...]]:
@@ -570,7 +444,7 @@ class Ledger:
         for episode, *row in self._rows(
             f"SELECT episode, {self._predicate_columns} FROM predicates ORDER BY episode, position"
         ):
-            found.setdefault(episode, []).append(_predicate(row))
+            found.setdefault(episode, []).append(predicate_of(row))
         return {episode: tuple(predicates) for episode, predicates in found.items()}
 
     @property
@@ -617,7 +491,7 @@ class Ledger:
                     row.high,
                     row.robot_s,
                     row.wall_s,
-                    _json(row.numbers),
+                    json_of(row.numbers),
                 ),
             )
 
@@ -626,7 +500,7 @@ class Ledger:
         """All rounds by number."""
         return [
             RoundRow(
-                number, policy, wins, trials, _real(low), _real(high), robot, wall, json.loads(more)
+                number, policy, wins, trials, real(low), real(high), robot, wall, json.loads(more)
             )
             for number, policy, wins, trials, low, high, robot, wall, more in self._rows(
                 "SELECT * FROM rounds ORDER BY number"
@@ -672,7 +546,7 @@ class Ledger:
                     decision.text,
                     decision.incumbent,
                     decision.candidate,
-                    _json({**decision.numbers, AT: time.time()}),
+                    json_of({**decision.numbers, AT: time.time()}),
                 ),
             )
 
@@ -733,15 +607,6 @@ class Ledger:
         ]
 
 
-def _connect(path: Path, writable: bool) -> sqlite3.Connection:
-    return sqlite3.connect(
-        f"file:{quote(str(path.absolute()))}?mode={'rw' if writable else 'ro'}",
-        uri=True,
-        isolation_level=None,
-        check_same_thread=False,
-    )
-
-
 def _record_again(
     connection: sqlite3.Connection, table: str, columns: str, order: str, row: tuple[object, ...]
 ) -> None:
@@ -765,35 +630,3 @@ def _insert_intervals(connection: sqlite3.Connection, intervals: Sequence[Interv
         "INSERT INTO intervals VALUES (NULL, ?, ?, ?, ?, ?)",
         [(i.station, i.phase, i.start_s, i.end_s, i.episode) for i in intervals],
     )
-
-
-def _episode_values(episode: Episode, path: str, position: int) -> tuple[object, ...]:
-    verdict, times = episode.verdict, episode.times
-    return (
-        episode.id,
-        int(episode.seed),
-        episode.purpose,
-        episode.policy,
-        int(episode.round),
-        int(episode.station),
-        verdict.outcome,
-        float(verdict.score),
-        verdict.stage,
-        verdict.reason,
-        float(times.reset),
-        float(times.execute),
-        float(times.verify),
-        path,
-        position,
-    )
-
-
-def _predicate(row: Sequence[Any]) -> Predicate:
-    name, value, threshold, unit, at_least, accuracy = row
-    return Predicate(name, _real(value), _real(threshold), unit, bool(at_least), _real(accuracy))
-
-
-def _episode_row(row: tuple[Any, ...]) -> EpisodeRow:
-    id, seed, purpose, policy, round, station, outcome, score, *rest = row
-    named = _PURPOSES[purpose], policy, round, station, _OUTCOMES[outcome]
-    return EpisodeRow(id, seed, *named, _real(score), *rest)

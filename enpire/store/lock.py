@@ -13,7 +13,7 @@ from enpire.errors import LockedError, StoreError
 from enpire.store.durable import disk_errors
 
 
-def held(path: Path) -> bool:
+def is_held(path: Path) -> bool:
     """Whether some process holds the lock on a file; False where no lock can be asked for."""
     try:
         handle = os.open(path, os.O_RDONLY)
@@ -51,7 +51,7 @@ def short_reading(folder: Path, patience: float = 0.0) -> Iterator[None]:
         handle = os.open(folder, os.O_RDONLY)
     end = time.monotonic() + patience
     try:
-        while not _taken(handle, fcntl.LOCK_SH):
+        while not _try_lock(handle, fcntl.LOCK_SH):
             if time.monotonic() >= end:
                 raise LockedError(f"{folder} is being closed by its writer: read it again")
             time.sleep(LOOK_S)
@@ -70,14 +70,14 @@ def without_short_readers(folder: Path) -> Iterator[None]:
         return
     end = time.monotonic() + PATIENCE_S
     try:
-        while not _taken(handle, fcntl.LOCK_EX) and time.monotonic() < end:
+        while not _try_lock(handle, fcntl.LOCK_EX) and time.monotonic() < end:
             time.sleep(LOOK_S)
         yield
     finally:
         os.close(handle)
 
 
-def _taken(handle: int, kind: int) -> bool:
+def _try_lock(handle: int, kind: int) -> bool:
     try:
         fcntl.flock(handle, kind | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from enpire.errors import StoreError
-from enpire.store import ledger as ledgers
-from enpire.store import orphans
+from enpire.store import orphans, schema
 from enpire.store.chain import STATES, WRITTEN
 from enpire.store.durable import disk_errors
 from enpire.store.journal import record_again
@@ -66,7 +65,7 @@ def _remade(folder: Path) -> list[str]:
         path for path in (LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm") if (folder / path).exists()
     ]
     done = orphans.set_aside(folder, aside, "is not what was recorded")
-    ledgers.create(folder / LEDGER)
+    schema.create(folder / LEDGER)
     with Ledger(folder / LEDGER, writable=True) as ledger:
         batches = orphans.find(folder, ledger).batches
         record_again(ledger, batches)

@@ -36,9 +36,9 @@ import numpy as np
 import tomli_w
 from numpy.typing import NDArray
 
+from enpire.closing import Closing
 from enpire.errors import StoreError
-from enpire.store import ledger as ledgers
-from enpire.store import weights, zarr3
+from enpire.store import schema, weights, zarr3
 from enpire.store.durable import disk_errors, fsync, publish_file
 from enpire.store.episodes import frozen, read_batch, write_batch
 from enpire.store.journal import journal_of, record_again
@@ -57,7 +57,7 @@ from enpire.store.layout import (
     SEAL,
 )
 from enpire.store.ledger import Ledger
-from enpire.store.lock import WriterLock, held, short_reading, without_short_readers
+from enpire.store.lock import WriterLock, is_held, short_reading, without_short_readers
 from enpire.store.origin import ORIGIN, mark
 from enpire.store.orphans import Orphans, batches_on_disk, find, policies_on_disk, set_aside
 from enpire.store.rows import EpisodeRow, Interval, LogEntry, PolicyRow
@@ -91,10 +91,10 @@ def is_run(folder: Path) -> bool:
 
 def under_way(folder: Path) -> bool:
     """Whether a process writes to the run in `folder` now."""
-    return held(folder / LOCK)
+    return is_held(folder / LOCK)
 
 
-class Run:
+class Run(Closing):
     """An open run folder. Use `create` or `open`, then `close` (or a `with` block).
 
     A writable run is the folder's only writer and may be called from several threads. Every method
@@ -197,7 +197,7 @@ class Run:
         """Open a run for a moment, to see what is new; one under way is not disturbed by it.
 
         Nothing is held against what was recorded, and no file is made. A writer that ends waits
-        for whoever glances, so do it shortly.
+        for whoever looks, so do it shortly.
 
         Raises:
             StoreError: it cannot be read; of a run that is being closed, not yet.
@@ -225,12 +225,6 @@ class Run:
             self.ledger.close()
             seal(self.folder)
             self._lock.release()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @property
     def writable(self) -> bool:
@@ -457,7 +451,7 @@ def _lay_out(folder: Path, config: str) -> None:
             (folder / POLICIES).mkdir()
         publish_file(folder / EPISODES / "zarr.json", zarr3.group_file({}))
         publish_file(folder / CONFIG, config.encode())
-        ledgers.create(folder / LEDGER, facts_of_config(config))
+        schema.create(folder / LEDGER, facts_of_config(config))
     except StoreError:
         for name in (EPISODES, POLICIES):
             shutil.rmtree(folder / name, ignore_errors=True)

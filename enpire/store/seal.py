@@ -36,5 +36,5 @@ def broken(folder: Path) -> str:
 
 
 def _line(folder: Path) -> str:
-    """In the words of `sha256sum`, which can check it too."""
+    """The line in the words of `sha256sum`, which can check it too."""
     return f"{sha256_of(folder / LEDGER)}  {LEDGER}\n"

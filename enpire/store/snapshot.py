@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from urllib.parse import quote
 
 from enpire.store.layout import LOCK
-from enpire.store.lock import PATIENCE_S, held, short_reading
+from enpire.store.lock import PATIENCE_S, is_held, short_reading
 
 _VERSIONS = slice(18, 20)  # of the file format, for writing and for reading
 _ROLLBACK, _WAL = b"\x01\x01", b"\x02\x02"
@@ -47,7 +47,7 @@ def open_live_copy(path: Path) -> sqlite3.Connection | None:
         sqlite3.Error: it is no database.
     """
     with short_reading(path.parent, PATIENCE_S):
-        if not held(path.with_name(LOCK)):  # the writer has left in between
+        if not is_held(path.with_name(LOCK)):  # the writer has left in between
             return open_snapshot(path)
         with closing(sqlite3.connect(_address(path, "mode=ro"), uri=True)) as connection:
             return _opened(connection.serialize())

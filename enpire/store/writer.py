@@ -7,8 +7,8 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
 
+from enpire.closing import Closing
 from enpire.errors import StoreError
 from enpire.store.episodes import frozen
 from enpire.store.rows import Interval
@@ -28,7 +28,7 @@ class _Barrier:
     last: bool = False
 
 
-class EpisodeWriter:
+class EpisodeWriter(Closing):
     """One thread that gathers episodes into batches and records each in `run`.
 
     An episode is recorded once a batch is full, `linger_s` after its batch was begun, at `flush`
@@ -71,12 +71,6 @@ class EpisodeWriter:
             self._wait(_Barrier(threading.Event(), last=True))
             self._thread.join()
         self._raise()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _wait(self, barrier: _Barrier) -> None:
         self._queue.put(barrier)

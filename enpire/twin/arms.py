@@ -30,7 +30,7 @@ def attach(scene: mujoco.MjSpec, arm: Arm) -> None:
 
 
 def _attach_other(scene: mujoco.MjSpec, arm: Arm, other: Menagerie, ours: mujoco.MjSpec) -> None:
-    """Its bodies, inertias and shapes; our names, limits, servos, hand and sensors."""
+    """Attach its bodies, inertias and shapes; our names, limits, servos, hand and sensors."""
     theirs = mujoco.MjSpec.from_file(str(other.model))
     for each in (*theirs.keys, *theirs.actuators, *theirs.sensors, *theirs.lights, *theirs.cameras):
         theirs.delete(each)

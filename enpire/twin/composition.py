@@ -74,11 +74,12 @@ def _require_finite(model: mujoco.MjModel, robot: Robot, world: World) -> None:
                 if len(bad):
                     raise PackError(
                         f"the scene of {robot.name} in {world.name} has a number that is none: "
-                        f"{field} of {_named(model, field, int(bad[0][0]))} is {values[bad[0][0]]}"
+                        f"{field} of {_row_name(model, field, int(bad[0][0]))} is "
+                        f"{values[bad[0][0]]}"
                     )
 
 
-def _named(model: mujoco.MjModel, field: str, row: int) -> str:
+def _row_name(model: mujoco.MjModel, field: str, row: int) -> str:
     """What the element of a row is called, of an array as `body_pos`; else the row's number."""
     kind = field.partition("_")[0]
     find = {"body": model.body, "geom": model.geom, "site": model.site, "jnt": model.joint}.get(

@@ -52,7 +52,7 @@ NOTHING = 1e-6  # mass of a payload's body while it has none: MuJoCo wants some 
 
 @dataclass(frozen=True, slots=True)
 class ParameterPlace:
-    """Where one parameter stands: the arm, its joint's number (-1: the whole arm), the kind."""
+    """The place of one parameter: the arm, its joint's number (-1: the whole arm), the kind."""
 
     arm: ArmIndex
     joint: int
@@ -172,7 +172,7 @@ def write(
 
 
 def _of_joint(place: ParameterPlace) -> tuple[str, tuple[int, ...], float]:
-    """Of which field it is which entry, with which sign."""
+    """The field, the entry in it and the sign that a joint's parameter has."""
     dof, actuator = int(place.arm.dofs[place.joint]), int(place.arm.actuators[place.joint])
     if place.kind == KP:
         return "actuator_gainprm", (actuator, 0), 1.0

@@ -30,7 +30,7 @@ Fields = Callable[[str], NDArray[Any]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Thing:
-    """Where one parameter of an object stands: its body, the geoms that touch, the kind."""
+    """The place of one parameter of an object: its body, the geoms that touch, the kind."""
 
     body: int
     geoms: NDArray[np.int64]

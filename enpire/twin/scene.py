@@ -15,7 +15,7 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class ArmIndex:
-    """Where one arm's quantities stand in the model's arrays.
+    """The places of one arm's quantities in the model's arrays.
 
     joints: joint ids, shape (dof,); qpos, actuators: addresses of the same joints, shape (dof,);
     gripper: actuator id; grasp, wrist: site ids; force: where the samples of which a reading of the

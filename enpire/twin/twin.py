@@ -23,8 +23,8 @@ import numpy as np
 from mujoco.batch import MODEL_FIELDS, Batch
 from numpy.typing import NDArray
 
-from enpire.twin.crew import Crew
 from enpire.twin.scene import Scene
+from enpire.twin.thread_pool import ThreadPool
 from enpire.types import FloatArray
 
 Rows = NDArray[np.int64]
@@ -109,7 +109,7 @@ class Twin:
         self.scene = scene
         self.model = scene.model
         self.stations = stations
-        self.crew = Crew(threads or os.cpu_count() or 1)
+        self.pool = ThreadPool(threads or os.cpu_count() or 1)
         self._all = _Stations(scene.model, stations)
         self._threads = threading.local()
         self._bound: dict[str, NDArray[Any]] = {}
@@ -129,8 +129,8 @@ class Twin:
 
     @property
     def threads(self) -> int:
-        """On which stations are under way at one time."""
-        return self.crew.threads
+        """The threads on which stations are under way at one time."""
+        return self.pool.threads
 
     @property
     def _own(self) -> Simulation:
@@ -142,7 +142,7 @@ class Twin:
 
     @property
     def substeps_done(self) -> int:
-        """By all stations together, since they were made."""
+        """The substeps by all stations together, since they were made."""
         return sum(self._all.substeps_done)
 
     def bind(self, field: str) -> NDArray[Any]:
@@ -187,7 +187,7 @@ class Twin:
         """Copies of what a picture of each station needs: poses, and what varies of the model.
 
         It may be called from any thread, meanwhile too: a station under way is then as it was
-        before its flight or after it.
+        before its step or after it.
         """
         poses = {name: self._bound[name].copy() for name in POSES}
         fields = list(self._all.fields.items())
@@ -223,8 +223,8 @@ class Twin:
         mujoco.mj_forward(own.model, own.data)
         return own.model, own.data
 
-    def carry(self, row: int, run: Run) -> None:
-        """Have a station run on this thread; what goes wrong is kept for `landed`."""
+    def run(self, row: int, run: Run) -> None:
+        """Have a station run on this thread; what goes wrong is kept for `diverged`."""
         own, stations = self._own, self._all
         try:
             own.load(row)
@@ -236,35 +236,35 @@ class Twin:
         except Exception as error:
             stations.errors[row] = error
 
-    def fly(self, row: int, substeps: int) -> None:
+    def advance(self, row: int, substeps: int) -> None:
         """Carry a station over `substeps` on this thread."""
 
         def step(own: Simulation) -> int:
             mujoco.mj_step(own.model, own.data, nstep=substeps)
             return substeps
 
-        self.carry(row, step)
+        self.run(row, step)
 
-    def launch(self, rows: Sequence[int] | Rows, substeps: int) -> None:
-        """Set the stations `rows` on their way over `substeps`, on the crew's threads."""
+    def start(self, rows: Sequence[int] | Rows, substeps: int) -> None:
+        """Set the stations `rows` on their way over `substeps`, on the pool's threads."""
         for row in rows:
             self._all.under_way[row].acquire()
-            self.crew.put(partial(self._flight, int(row), substeps))
+            self.pool.put(partial(self._advance_task, int(row), substeps))
 
     def wait(self, rows: Sequence[int] | Rows) -> list[int]:
-        """Wait until the stations `rows` have done what they were launched to; at once if none.
+        """Wait until the stations `rows` have done what they were started for; at once if none.
 
-        The thread that waits works too. Returns and raises what `landed` does.
+        The thread that waits works too. Returns and raises what `diverged` does.
         """
         for row in rows:
-            while self._all.under_way[row].locked() and self.crew.help():
+            while self._all.under_way[row].locked() and self.pool.help():
                 pass
             with self._all.under_way[row]:
                 pass
-        return self.landed(rows)
+        return self.diverged(rows)
 
-    def landed(self, rows: Sequence[int] | Rows) -> list[int]:
-        """Those of the stations `rows`, none of them under way, whose physics diverged.
+    def diverged(self, rows: Sequence[int] | Rows) -> list[int]:
+        """The stations of `rows`, none of them under way, whose physics diverged.
 
         That is: MuJoCo raised, or reset itself for a bad state. What else went wrong is raised.
         """
@@ -277,13 +277,13 @@ class Twin:
             return []
         return [int(row) for row in rows if warned[row, _DIVERGED].any()]
 
-    def _flight(self, row: int, substeps: int) -> None:
+    def _advance_task(self, row: int, substeps: int) -> None:
         try:
-            self.fly(row, substeps)
+            self.advance(row, substeps)
         finally:
             self._all.under_way[row].release()
 
     def step(self, rows: Sequence[int] | Rows, substeps: int) -> list[int]:
-        """`launch` and `wait`."""
-        self.launch(rows, substeps)
+        """`start` and `wait`."""
+        self.start(rows, substeps)
         return self.wait(rows)

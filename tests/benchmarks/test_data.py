@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from benchmarks.data import batches, bench_data, dataset, held, shapes
-from enpire.datasets.exported import export
+from enpire.datasets.exporting import export
 from enpire.errors import StoreError
 from enpire.improvement.data import seen_examples
 from enpire.types import Episode

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.loop_simulation import SimulatedLoop, loop_chance, simulate
 from enpire.rollout.evaluation.statistics import estimate
-from enpire.rollout.loop.loop import LoopSettings
+from enpire.rollout.loop.settings import LoopSettings
 
 # As a loop is by default, but for what is looked at before a policy is examined: the less that is,
 # the more policies are examined that only seem to be good, and the sooner a simulation is over.

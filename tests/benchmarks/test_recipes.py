@@ -10,7 +10,7 @@ import pytest
 from benchmarks import recipe_table as table
 from benchmarks import recipes as bench
 from enpire.errors import EnpireError, UsageError
-from enpire.rollout.collection.strategy import Spending
+from enpire.rollout.collection.strategy import CollectionStrategy
 from enpire.store import Run
 from tests.benchmarks.recipes import bench_of, evaluated, found
 from tests.store.samples import episode
@@ -69,7 +69,7 @@ def test_all_recipes_begin_with_the_same_episodes(tmp_path: Path) -> None:
     with Run.open(one.run) as run:
         assert [e.id for e in run.episodes()] == ["shown"]
         loop = {"task": "t", "recipe": "good", "recipe_settings": {}}
-        assert run.config["loop"] == loop | asdict(Spending())
+        assert run.config["loop"] == loop | asdict(CollectionStrategy())
         assert not run.config["budget"]
     bench.require_budget(one, BUDGET)
     with pytest.raises(EnpireError, match="another --folder"):
@@ -81,7 +81,7 @@ def test_a_cell_may_begin_from_a_flow(tmp_path: Path) -> None:
     assert flowing.from_flow
     assert not plain.from_flow
     assert flowing.settings == {"lr": "1"}
-    assert flowing.spending == Spending()
+    assert flowing.collection_strategy == CollectionStrategy()
     assert bench.first_part(flowing).run == tmp_path / "t" / "start:first=flow" / "3" / "run"
     assert bench.first_part(flowing).from_flow
 
@@ -89,7 +89,7 @@ def test_a_cell_may_begin_from_a_flow(tmp_path: Path) -> None:
 def test_a_recipe_may_spend_its_episodes_otherwise(tmp_path: Path) -> None:
     (made,) = bench.cells(tmp_path, ["t"], ["poor,good:abort:hard=0.25"], [0])
     assert made.schedule == "poor,good"
-    assert made.spending == Spending(abort=True, hard=0.25)
+    assert made.collection_strategy == CollectionStrategy(abort=True, hard=0.25)
     start = bench.first_part(made)
     with Run.create(start.run, {"loop": {"task": "t", "recipe": "other", "seed": 0}}):
         pass
@@ -103,7 +103,7 @@ def test_a_recipe_may_spend_its_episodes_otherwise(tmp_path: Path) -> None:
 def test_a_recipe_may_have_settings(tmp_path: Path) -> None:
     (made,) = bench.cells(tmp_path, ["t"], ["good:training.steps=3:abort"], [0])
     assert made.schedule == "good"
-    assert made.spending == Spending(abort=True)
+    assert made.collection_strategy == CollectionStrategy(abort=True)
     start = bench.first_part(made)
     with Run.create(start.run, {"loop": {"task": "t", "recipe": "other", "seed": 0}}):
         pass
@@ -123,7 +123,7 @@ def test_a_cell_counts_once_its_start_is_sealed_too(folder: Path) -> None:
 def test_what_spends_nothing_is_named(said: str, tmp_path: Path) -> None:
     (made,) = bench.cells(tmp_path, ["t"], [f"good:{said}"], [0])
     with pytest.raises(UsageError, match=f"good:{said}"):
-        _ = made.spending
+        _ = made.collection_strategy
 
 
 BUDGET: bench.Budget = {"max_time": 2700.0, "max_rounds": None}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks import recipes as bench
 from benchmarks.verbs import recipes
-from enpire.commands.helpers.children import Children
+from enpire.cli.helpers.children import Children
 from enpire.store import Run
 from tests.store.samples import episode
 

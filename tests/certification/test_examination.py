@@ -28,7 +28,7 @@ from enpire.errors import PackError
 from enpire.twin import Twin
 from enpire.types import Float32Array, FloatArray, Outcome, Predicate, Verdict
 from tests.environment.reach import NEAR, Reach, Restored, reach_stations
-from tests.graphics import eyes_of
+from tests.graphics import verifier_cameras_of
 
 
 class Sound(Reach):
@@ -259,7 +259,7 @@ def test_cameras_are_audited_over_the_same_episodes_as_sensors(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     stations = reach_stations(8, 1, Gullible())
-    eyes_of(stations).close()
+    verifier_cameras_of(stations).close()
     monkeypatch.setattr(hostile, "scenes", lambda *_: [hostile.HostileScene("as it is")])
     examination = TaskExamination(lambda n, t: stations, Counts.all(8))
     rows = {row.check: row for row in examination.rows(["verifier", "cameras"])}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enpire.certification.hostile import HostileEyes, HostileScene, row, scenes
+from enpire.certification.hostile import HostileScene, HostileVerifierCameras, row, scenes
 from enpire.certification.verifier import AuditedEpisode
 from enpire.environment import build_stations
 from enpire.types import Predicate
-from tests.graphics import eyes_of
+from tests.graphics import verifier_cameras_of
 
 from .test_examination import Sound, examined
 
@@ -48,14 +48,14 @@ def test_a_task_without_eyes_says_sensors_only() -> None:
 def test_every_scene_shows_something_else() -> None:
     stations = build_stations("pick_cube", 1, 1)
     stations.twin.reset(0)
-    eyes = eyes_of(stations)
-    plain = eyes.look(0, 0.0, list).result()
+    verifier_cameras = verifier_cameras_of(stations)
+    plain = verifier_cameras.look(0, 0.0, list).result()
     black = [np.zeros_like(view.image) for view in plain]
     success = [type(v)(v.camera, image, 0.0) for v, image in zip(plain, black, strict=True)]
     cube = stations.twin.model.body("task_cube").pos
     names = set()
     for scene in scenes(stations.twin.model, "task_cube", cube):
-        hostile = HostileEyes(stations.twin, scene, success)
+        hostile = HostileVerifierCameras(stations.twin, scene, success)
         views = hostile.look(0, 0.0, list).result()
         hostile.close()
         changed = [(v.image != before.image).any() for v, before in zip(views, plain, strict=True)]
@@ -65,4 +65,4 @@ def test_every_scene_shows_something_else() -> None:
             np.testing.assert_array_equal(view.camera.position, before.camera.position)
         names.add(scene.name)
     assert len(names) == 21
-    eyes.close()
+    verifier_cameras.close()

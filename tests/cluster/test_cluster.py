@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from enpire.cli import main
-from enpire.cluster.cells import ClusterCells, open_cells
 from enpire.cluster.connection import Cluster
+from enpire.cluster.ray_stations import RayStations, open_ray_stations
 from enpire.environment import Job, Order, RandomActions
 from enpire.errors import PolicyError
 from enpire.store import EpisodeWriter, Run
@@ -155,36 +155,36 @@ class Unloadable(RandomActions):
 def test_a_station_on_its_own(cluster: TwoNodes) -> None:
     """It is told to stop, is sent what it cannot load, loses its process and is back."""
     with Cluster(cluster.address) as connected:
-        cells = open_cells(connected, Order("pick_cube"), 1)
-        who, shows = cells.starter
+        stations = open_ray_stations(connected, Order("pick_cube"), 1)
+        who, shows = stations.starter
         jobs = [Job(seed, Purpose.DEMONSTRATION, shows, who) for seed in range(4)]
-        cells.begin(0, jobs[0])
-        (cut,) = cells.abort("enough")
+        stations.begin(0, jobs[0])
+        (cut,) = stations.abort("enough")
         assert (cut.verdict.outcome, cut.verdict.reason) == (Outcome.ABORTED, "enough")
 
-        cells.begin(0, Job(1, Purpose.EVALUATION, Unloadable(7), "policy-7"))
+        stations.begin(0, Job(1, Purpose.EVALUATION, Unloadable(7), "policy-7"))
         with pytest.raises(PolicyError, match=r"station 0 on node .*'policy-7': it cannot be load"):
-            until_ended(cells)
-        cells.abort("")
+            until_ended(stations)
+        stations.abort("")
 
-        cells.begin(0, jobs[1])
-        connected.ray.kill(cells._seats.actor(0))
-        (lost,) = until_ended(cells)
+        stations.begin(0, jobs[1])
+        connected.ray.kill(stations._workers.actor(0))
+        (lost,) = until_ended(stations)
         assert (lost.verdict.stage, len(lost)) == (LOST, 0)
-        assert "its process was lost" in cells.aside[0]
-        assert cells.idle == []
-        assert cells.busy, "there may soon be another"
-        while not cells.idle:
-            assert cells.tick() == []
-        cells.begin(0, jobs[2])
-        (episode,) = until_ended(cells)
+        assert "its process was lost" in stations.aside[0]
+        assert stations.idle == []
+        assert stations.busy, "there may soon be another"
+        while not stations.idle:
+            assert stations.tick() == []
+        stations.begin(0, jobs[2])
+        (episode,) = until_ended(stations)
         assert episode.success
-        assert cells.aside == {}
-        assert cells.clock.now >= episode.times.total
+        assert stations.aside == {}
+        assert stations.clock.now >= episode.times.total
 
 
-def until_ended(cells: ClusterCells) -> list[Episode]:
-    while not (done := cells.tick()):
+def until_ended(stations: RayStations) -> list[Episode]:
+    while not (done := stations.tick()):
         pass
     return done
 

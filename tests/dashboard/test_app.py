@@ -271,7 +271,7 @@ def test_a_control_reaches_the_loop(running: Run, monkeypatch: pytest.MonkeyPatc
 
     def asked(**of: Any) -> list[Request]:
         assert client.post("/api/control", **_control(run="run", **of)).status_code == 200
-        return taking.taken()
+        return taking.take()
 
     who = "by a person at the dashboard"
     assert asked(action="aside", station=1) == [Request(1, True, f"put aside {who}")]

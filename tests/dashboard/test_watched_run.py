@@ -16,7 +16,7 @@ from enpire.evolution.experiments.experiment import Experiment
 from enpire.observe.report.success import read_success
 from enpire.observe.status import status_of, write_status
 from enpire.rollout.fleet.station_state import StationState
-from enpire.rollout.loop.loop import LoopState
+from enpire.rollout.loop.state import LoopState
 from enpire.store import EventRow, LogEntry, Run
 from enpire.types import Outcome, Purpose, Verdict
 from tests.observe.report.ledgers import write_run

@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from enpire.datasets import Layout, TaskInterface, demonstrations, export
-from enpire.datasets import exported as exporting
-from enpire.environment import Sight
+from enpire.datasets import Layout, TaskInterface, demonstrations, export, exporting
+from enpire.environment import PolicyCameras
 from enpire.errors import StoreError
 from enpire.types import Episode, Image, Outcome, Purpose, Verdict
 from tests.store.samples import episode
@@ -109,9 +108,9 @@ def test_cut_short_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_was_begun_for_another_is_not_taken(tmp_path: Path) -> None:
-    others = exporting._named(0, some(2), LAYOUT)
-    assert others != exporting._named(0, some(3), LAYOUT)
-    assert others != exporting._named(0, some(2), replace(LAYOUT, told="another"))
+    others = exporting._part_name(0, some(2), LAYOUT)
+    assert others != exporting._part_name(0, some(3), LAYOUT)
+    assert others != exporting._part_name(0, some(2), replace(LAYOUT, told="another"))
 
 
 def shades(one: Episode) -> Image:
@@ -127,7 +126,9 @@ def test_pictures_are_what_was_seen(tmp_path: Path, video: bool, off: float) -> 
     from lerobot.datasets.lerobot_dataset import LeRobotDataset
     from lerobot.utils.feature_utils import dataset_to_policy_features
 
-    layout = replace(LAYOUT, sight=Sight(("front", "side"), 64, (1, 4)), video=video)
+    layout = replace(
+        LAYOUT, policy_cameras=PolicyCameras(("front", "side"), 64, (1, 4)), video=video
+    )
     there = some(3)
     export(there, layout, tmp_path / "set", shades, part=2)
     dataset = LeRobotDataset("set", tmp_path / "set", video_backend="pyav")

@@ -10,7 +10,7 @@ import pytest
 from enpire.datasets.pictures import Cameras, Shooting
 from enpire.environment import Demonstrations, Job, build_stations
 from enpire.environment.cameras.twin_cameras import NoGraphics
-from enpire.environment.core.policy_cameras import EVERY, TwinGlances
+from enpire.environment.core.policy_cameras import EVERY, TwinFrameCapture
 from enpire.errors import StoreError, UsageError
 from enpire.types import Episode, Purpose
 
@@ -22,7 +22,7 @@ ARRAYS = ("observations", "actions", "stamps", "rewards", "intervened")
 def demonstration() -> Episode:
     stations = build_stations("pick_cube", 1, 1)
     try:
-        stations.glances = TwinGlances(stations.task, stations.sensors, SIZE)
+        stations.frame_capture = TwinFrameCapture(stations.task, stations.sensors, SIZE)
     except NoGraphics as error:
         pytest.skip(str(error))
     expert = Demonstrations(stations.task)
@@ -30,7 +30,7 @@ def demonstration() -> Episode:
     done: list[Episode] = []
     while not done:
         done = stations.tick()
-    stations.glances.close()
+    stations.frame_capture.close()
     whole = done[0]
     arrays = {name: getattr(whole, name)[:LENGTH] for name in ARRAYS}
     taken = whole.pictured < LENGTH
@@ -42,7 +42,7 @@ def test_every_period_is_seen_as_a_policy_would() -> None:
     episode = demonstration()
     shooting = Shooting("pick_cube", SIZE)
     pictures = shooting(episode)
-    cameras = len(shooting.sight.cameras)
+    cameras = len(shooting.policy_cameras.cameras)
     assert pictures.shape == (len(episode), cameras, SIZE, SIZE, 3)
     moved = np.abs(pictures[0].astype(int) - pictures[-1]).mean()
     still = np.abs(pictures[0].astype(int) - pictures[1]).mean()

@@ -174,7 +174,7 @@ def test_actions_that_move_things_the_other_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An entry that hardly goes with anything in the task tells nothing."""
-    monkeypatch.setattr("enpire.datasets.fitting.FEWEST", 40)
+    monkeypatch.setattr("enpire.datasets.compatibility.FEWEST", 40)
     folder = moving((1, -1, -1)).write(tmp_path / "good")
     assert demonstrations(folder, MOVED).said == ("by next.success",)
     for name, signs, words in (
@@ -192,7 +192,7 @@ def test_actions_that_hardly_move_what_they_should(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """States that lag by some frames, or two axes exchanged, are told."""
-    monkeypatch.setattr("enpire.datasets.fitting.FEWEST", 40)
+    monkeypatch.setattr("enpire.datasets.compatibility.FEWEST", 40)
     swapped, late = moving((1, -1, 1)), moving((1, -1, 1))
     swapped.columns["action"] = swapped.columns["action"][:, [1, 0, 2]]
     for each in range(4):

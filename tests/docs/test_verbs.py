@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from enpire.cli import VERBS
+from enpire.cli.verbs import VERBS
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "verbs.md"

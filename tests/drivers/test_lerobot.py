@@ -25,10 +25,10 @@ from enpire.errors import DriverError, PackError, SafetyError
 from enpire.packs import find, load_robot
 from enpire.packs.toml import Table
 from enpire.safety.client import StationClient
-from enpire.safety.following import EVERY_S, Following
 from enpire.safety.launch import Supervision
 from enpire.safety.machine import Mode
 from enpire.safety.permit import Permit, write_passed
+from enpire.safety.setpoint_follower import EVERY_S, SetpointFollower
 from enpire.safety.station import load_station
 from tests.drivers import lerobot_plugin as plugin
 from tests.simulation.running import lerobots, simulated
@@ -231,7 +231,7 @@ def test_setpoints_move_it_through_the_supervisor_and_a_stop_holds_it(folder) ->
             if mode != "armed":
                 supervision.ask("arm" if mode == "idle" else "recover")
             until(lambda: client.status().mode in (Mode.ARMED, Mode.HOLDING))
-            following = Following(station, client)
+            following = SetpointFollower(station, client)
             start = client.status().sent
             try:
                 for away in np.linspace(0, 0.04, 15):

@@ -41,7 +41,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def until(holds) -> bool:
-    return node.until(holds, PATIENCE_S)
+    return node.wait_until(holds, PATIENCE_S)
 
 
 @pytest.mark.medium

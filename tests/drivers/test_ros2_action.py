@@ -14,7 +14,7 @@ from enpire.drivers.ros2 import action, node
 from enpire.drivers.ros2.node import Spinning
 from enpire.errors import DriverError
 from enpire.simulation.action import serve
-from enpire.simulation.following import Follower
+from enpire.simulation.trajectory_follower import TrajectoryFollower
 from tests.drivers.control_msgs import require_control_msgs
 
 pytestmark = [
@@ -40,7 +40,7 @@ class Arm:
     def __init__(self) -> None:
         self.position = np.zeros(2)
         self.stuck, self.active, self.idle, self.taken = False, True, True, 0
-        self._follower = Follower(JOINTS)
+        self._follower = TrajectoryFollower(JOINTS)
         self._asked: list = []
         self._spinning = Spinning("arm", "/left", False)
         self._server = serve(
@@ -99,7 +99,7 @@ class Sender:
 
 
 def until(holds) -> bool:
-    return node.until(holds, PATIENCE_S)
+    return node.wait_until(holds, PATIENCE_S)
 
 
 def failed(sender: Sender, wanted: np.ndarray) -> str:

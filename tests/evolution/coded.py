@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from enpire.errors import CampaignError
-from enpire.evolution.campaign.agent import AgentDesk
+from enpire.evolution.campaign.agent import AgentInterface
 from enpire.evolution.experiments.experiment import Experiment
 
 TOWARDS = """
@@ -49,10 +49,10 @@ class Coder:
     name: str
     texts: Sequence[str]
 
-    def turn(self, desk: AgentDesk) -> None:
+    def turn(self, desk: AgentInterface) -> None:
         if not desk.free:
             return
-        own = sum(e.agent == self.name for e in desk.known())
+        own = sum(e.agent == self.name for e in desk.experiments())
         if own >= len(self.texts):
             raise CampaignError("nothing left to try")
         text, trains = self.texts[own], "RECIPE" in self.texts[own]

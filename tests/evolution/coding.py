@@ -20,8 +20,8 @@ from pathlib import Path
 import pytest
 from _pytest.mark import ParameterSet
 
-from enpire.evolution.agents.program import Program
-from enpire.evolution.agents.programs import OUTPUT, WORKSPACES, Programmed, load_program
+from enpire.evolution.agents.program import AgentProgram
+from enpire.evolution.agents.programs import OUTPUT, WORKSPACES, ProgramAgent, load_program
 from enpire.evolution.campaign.campaign import Campaign
 from enpire.evolution.experiments import unbiased_estimate
 from enpire.evolution.experiments.events import USED
@@ -93,13 +93,13 @@ def ran(
 ) -> Ran:
     """A campaign with one such agent, to its end; `beside` runs on a thread meanwhile."""
     with Replay(script, faults) as replay:
-        agent = Programmed(f"{kind}-0", at(kind, replay.url, starts), folder, 10**9)
+        agent = ProgramAgent(f"{kind}-0", at(kind, replay.url, starts), folder, 10**9)
         threading.Thread(target=beside, args=(replay,), daemon=True).start()
         campaign = go(folder, {}, others=[agent])
         return Ran(campaign, replay, folder, agent.name)
 
 
-def at(kind: str, url: str, starts: int) -> Program:
+def at(kind: str, url: str, starts: int) -> AgentProgram:
     """The pack's program as it comes, but for where its model is."""
     with pytest.MonkeyPatch.context() as patch:
         for key in KEYS:
@@ -235,7 +235,7 @@ def main() -> None:
     """Start or continue a campaign, to its end."""
     folder, kind, url = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
     unbiased_estimate.ENOUGH = 8
-    go(folder, {}, others=[Programmed(f"{kind}-0", at(kind, url, 4), folder, 10**9)])
+    go(folder, {}, others=[ProgramAgent(f"{kind}-0", at(kind, url, 4), folder, 10**9)])
 
 
 if __name__ == "__main__":

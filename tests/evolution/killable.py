@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from enpire.evolution.experiments import unbiased_estimate
-from enpire.improvement.training import SubprocessTrainer
+from enpire.improvement.training_process import SubprocessTrainer
 
 from .coded import LEAVES, STILL, TOWARDS, Coder
 from .moving import FAST, SLOW, TINY, Steps, go

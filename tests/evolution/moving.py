@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 
 from enpire.errors import CampaignError
-from enpire.evolution.campaign.agent import Agent, AgentDesk
+from enpire.evolution.campaign.agent import Agent, AgentInterface
 from enpire.evolution.campaign.campaign import AgentPool, AgentSession, Campaign
 from enpire.evolution.experiments.budget import Ceilings
 from enpire.evolution.experiments.experiment import Experiment
 from enpire.improvement.recipe import ConfiguredRecipe
-from enpire.improvement.training import Trainer
+from enpire.improvement.training_process import Trainer
 from enpire.rollout.fleet.fleet import Fleet
 from enpire.rollout.loop.budget import Budget
-from enpire.rollout.loop.loop import LoopSettings, LoopState
+from enpire.rollout.loop.settings import LoopSettings
+from enpire.rollout.loop.state import LoopState
 from enpire.store import EpisodeWriter, Run
 from tests.environment.reach import reach_stations
 from tests.improvement.here import Here
@@ -121,10 +122,10 @@ class Listed:
     speeds: Sequence[float]
     source: str
 
-    def turn(self, desk: AgentDesk) -> None:
+    def turn(self, desk: AgentInterface) -> None:
         if not desk.free:
             return
-        own = sum(e.agent == self.name for e in desk.known())
+        own = sum(e.agent == self.name for e in desk.experiments())
         if own >= len(self.speeds):
             raise CampaignError("nothing left to try")
         desk.propose(self.proposal(own, desk.base))

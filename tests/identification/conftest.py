@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enpire.identification.arms import ArmsModel, alone
+from enpire.identification.arms import ArmsModel, arms_alone
 from enpire.identification.motion import ExcitationMotion, draw, motion
 from enpire.identification.play import ArmNoise, play
 from enpire.identification.recording import Recording
@@ -32,7 +32,7 @@ HIDDEN = {
 
 @pytest.fixture(scope="session")
 def scene() -> Scene:
-    return alone(load_world(find("sim", "bench")), load_robot(find("robots", "so101")))
+    return arms_alone(load_world(find("sim", "bench")), load_robot(find("robots", "so101")))
 
 
 @pytest.fixture(scope="session")

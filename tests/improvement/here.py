@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enpire.improvement.recipe import Candidate
-from enpire.improvement.training import TrainingHandle, TrainingRequest, train
+from enpire.improvement.training_process import TrainingHandle, TrainingRequest, train
 from enpire.store import Run
 
 

@@ -40,7 +40,7 @@ def learner(kind: str) -> BaseLearner:
 def missed(policy: Cloned) -> float:
     """By how much its chunks are off 0.5, on average, at what was seen."""
     history = np.repeat(episode("e0", 12).observations[:, None], SPEC.history, axis=1)
-    chunks = policy.asked("").many(history, list(range(12)))
+    chunks = policy.sampler("").many(history, list(range(12)))
     return float(np.abs(chunks - 0.5).mean())
 
 
@@ -76,7 +76,7 @@ def test_a_symmetry_moves_what_is_cloned() -> None:
     for _ in range(300):
         moved.step()
     history = np.repeat(episode("e0", 12).observations[:, None], SPEC.history, axis=1)
-    chunks = moved.acting().asked("").many(history, list(range(12)))
+    chunks = moved.acting().sampler("").many(history, list(range(12)))
     assert abs(chunks[..., :2].mean()) < 0.2  # in all directions alike
     assert chunks[..., 2].mean() > 0.3  # a height stays
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from enpire.improvement.chunk_buffer import ChunkBuffer, Chunks
-from enpire.improvement.growing import FIRST_SIZE
+from enpire.improvement.growing_tensors import FIRST_SIZE
 
 
 def chunks(rows: int, mark: float) -> Chunks:

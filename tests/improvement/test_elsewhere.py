@@ -10,7 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from enpire.improvement import trainer
+from enpire.improvement import behaviour_cloning
+from enpire.improvement.behaviour_cloning import Training
 from enpire.improvement.checkpoint import Checkpoint
 from enpire.improvement.learner import Learner
 from enpire.improvement.recipe import Recipe, RecipeInputs
@@ -24,7 +25,6 @@ from enpire.improvement.recipes.rlpd import PriorData
 from enpire.improvement.recipes.sac_flow import FlowLearning
 from enpire.improvement.recipes.wsrl import WarmStart
 from enpire.improvement.sac import SacSettings
-from enpire.improvement.trainer import Training
 from enpire.policies import ChunkSpec, PictureSpec, Policy
 from enpire.policies.device import VARIABLE
 from enpire.types import Outcome, Purpose, Verdict
@@ -125,7 +125,9 @@ def test_bfloat16_comes_to_about_the_same(
 ) -> None:
     recipe = BehaviourCloning("flow", Training(steps=20, batch=16, average=0.0))
     single = recipe.improve(given)
-    monkeypatch.setattr(trainer, "mixed", lambda where: torch.autocast("cpu", torch.bfloat16))
+    monkeypatch.setattr(
+        behaviour_cloning, "mixed", lambda where: torch.autocast("cpu", torch.bfloat16)
+    )
     halved = recipe.improve(given)
     assert not alike(single.policy, halved.policy), "it was computed in bfloat16"
     assert halved.numbers["loss"] == pytest.approx(single.numbers["loss"], rel=0.02)

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from enpire.improvement import trainer
-from enpire.improvement.flows import begun
+from enpire.improvement import behaviour_cloning
+from enpire.improvement.behaviour_cloning import CALM, LEAST_STEPS, Training
+from enpire.improvement.flows import starting_flow
 from enpire.improvement.noise import SteeredFlowActor, SteeredFlowAgent
 from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.recipes.bc import BehaviourCloning
@@ -18,7 +19,6 @@ from enpire.improvement.recipes.dsrl import NoiseLearning, steered
 from enpire.improvement.recipes.sac_flow import FlowActor, FlowAgent, FlowLearning
 from enpire.improvement.replay import Transitions
 from enpire.improvement.sac import NORMAL, SacAgent, SacSettings
-from enpire.improvement.trainer import CALM, LEAST_STEPS, Training
 from enpire.policies import ChunkSpec, FlowPolicy, FlowSpec
 from enpire.policies.flow import DEVIATION, NOISE_LIMIT
 from enpire.types import Outcome, Purpose, Verdict
@@ -80,19 +80,19 @@ def test_flows_are_wider_and_learn_for_longer_and_of_those_who_know(
 
     def fit(policy: FlowPolicy, data: object, training: Training, *rest: object) -> object:
         steps.append(training.steps)
-        return trainer.Fit(policy, 0.0, 0.0, training.steps)
+        return behaviour_cloning.Fit(policy, 0.0, 0.0, training.steps)
 
-    monkeypatch.setattr(trainer, "fit", fit)
-    monkeypatch.setattr(trainer, "PASSES", 64.0 * Training().batch / 8)
+    monkeypatch.setattr(behaviour_cloning, "fit", fit)
+    monkeypatch.setattr(behaviour_cloning, "PASSES", 64.0 * Training().batch / 8)
     given = RecipeInputs(spec, [shown, own], None, seed=1)
     for least, most in ((10, 100), (100, 200), (5, 10)):
-        monkeypatch.setattr(trainer, "LEAST_STEPS", least)
-        monkeypatch.setattr(trainer, "MOST_STEPS", most)
-        cloned = begun(given)
+        monkeypatch.setattr(behaviour_cloning, "LEAST_STEPS", least)
+        monkeypatch.setattr(behaviour_cloning, "MOST_STEPS", most)
+        cloned = starting_flow(given)
     assert isinstance(cloned, Candidate)
     made = cloned.policy
     assert isinstance(made, FlowPolicy)
-    trainer.clone_flow(given, [shown], Training(steps=7))
+    behaviour_cloning.clone_flow(given, [shown], Training(steps=7))
     assert steps == [64, 100, 10, 7], "each of eight examples as often as is usual, or as told"
     assert made.spec.hidden == (16, 32)
     assert made.spec.deviation == CALM
@@ -116,7 +116,7 @@ def test_an_incumbent_of_another_kind_gives_way_to_a_flow(recipe: type) -> None:
 def test_a_flow_that_nobody_has_seen_act_is_a_candidate_as_it_was_cloned(kind: type) -> None:
     recipe = kind(learning=SMALL)
     given = RecipeInputs(SPEC, [episode(f"e{n}", 8) for n in range(3)], None, seed=1)
-    candidate = begun(given)
+    candidate = starting_flow(given)
     assert isinstance(candidate, Candidate)
     cloned = candidate.policy
     first = recipe.improve(given).policy

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
+from enpire.improvement.behaviour_cloning import Training
 from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.recipes.habc import AdvantageWeighted, _clonable, gains, segments
-from enpire.improvement.trainer import Training
 from enpire.policies import ChunkSpec
 from enpire.types import Episode, Outcome, Purpose, Verdict
 from tests.store.samples import episode

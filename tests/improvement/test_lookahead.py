@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from enpire.errors import RecipeError
+from enpire.improvement.behaviour_cloning import Training
 from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.recipes.lookahead import Lookahead
-from enpire.improvement.trainer import Training
 from enpire.improvement.value import Normaliser, found_later, regress, returns
 from enpire.policies import ChunkPolicy, ChunkSpec
 from enpire.types import Episode, Outcome, Purpose, Times, Verdict

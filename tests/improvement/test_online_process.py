@@ -17,7 +17,7 @@ from enpire.improvement import recipe as recipes
 from enpire.improvement.checkpoint import Checkpoint
 from enpire.improvement.online_process import FOLDER, OnlineProcess
 from enpire.improvement.recipe import Candidate, ConfiguredRecipe
-from enpire.improvement.training import TrainingRequest
+from enpire.improvement.training_process import TrainingRequest
 from enpire.improvement.versions import KEPT
 from enpire.policies import ChunkSpec, FlowPolicy, FlowSpec, metadata
 from enpire.store import Run

@@ -14,6 +14,7 @@ import pytest
 from enpire.environment import Parameter
 from enpire.errors import RecipeError, UsageError
 from enpire.improvement import recipe as recipes
+from enpire.improvement.behaviour_cloning import Training
 from enpire.improvement.checkpoint import Checkpoint, TrainingState
 from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.recipes.best_of_n import BestOfN
@@ -25,7 +26,6 @@ from enpire.improvement.recipes.specialist import Specialist
 from enpire.improvement.recipes.wsrl import WarmStart
 from enpire.improvement.sac import SacSettings
 from enpire.improvement.settings import defaults, described
-from enpire.improvement.trainer import Training
 from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec, Policy
 from enpire.types import Episode, Outcome, Purpose, Verdict
 from tests.store.samples import episode
@@ -120,7 +120,7 @@ def test_a_candidate_fits_and_acts(recipe: recipes.Recipe, with_incumbent: bool)
     candidate = recipe.improve(RecipeInputs(SPEC, some(), incumbent, seed=1))
     recipes.require_sound(candidate.policy, SPEC)
     assert not getattr(candidate.policy, "training", False)  # of one that learns
-    controller = candidate.policy.controller(SimpleNamespace(name="t", sight=None))  # type: ignore[arg-type]
+    controller = candidate.policy.controller(SimpleNamespace(name="t", policy_cameras=None))  # type: ignore[arg-type]
     for row in range(2):
         controller.begin(row, np.random.default_rng(row), 0.0)
     actions = controller.act(np.arange(2), np.zeros((2, SPEC.observation), np.float32), None)

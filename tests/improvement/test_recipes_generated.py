@@ -105,7 +105,7 @@ def test_bytes_of_a_file_that_are_lost_or_changed(data: st.DataObject) -> None:
 @given(what=ANYTHING)
 def test_anything_as_a_recipe(what: Any) -> None:
     with pytest.raises(UsageError, match="is no recipe"):
-        recipes._made(SimpleNamespace(RECIPE=what), "mine.py")
+        recipes._recipe_of(SimpleNamespace(RECIPE=what), "mine.py")
 
 
 def require_words(error: Exception, *words: str) -> None:

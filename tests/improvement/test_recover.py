@@ -11,12 +11,12 @@ import pytest
 
 from enpire.environment import InterventionWrapper, Operator
 from enpire.errors import RecipeError, UsageError
+from enpire.improvement.behaviour_cloning import LEAST_STEPS, Training
 from enpire.improvement.collection import Collection
 from enpire.improvement.data import examples, instructive
 from enpire.improvement.recipe import ConfiguredRecipe, RecipeInputs
 from enpire.improvement.recipes.recover import Recover
 from enpire.improvement.recipes.replay_bc import ReplayCloning
-from enpire.improvement.trainer import LEAST_STEPS, Training
 from enpire.improvement.value import returns
 from enpire.people import OneHelper
 from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec

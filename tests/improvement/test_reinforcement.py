@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from enpire.improvement import recipe as recipes
+from enpire.improvement.behaviour_cloning import Training
 from enpire.improvement.recipe import RecipeInputs, latest
 from enpire.improvement.sac import SacSettings
-from enpire.improvement.trainer import Training
 from enpire.types import Episode, Purpose
 from tests.improvement.test_lookahead import SPEC, idle, walk
 from tests.store.samples import episode

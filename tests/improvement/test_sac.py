@@ -12,7 +12,7 @@ from torch import Tensor
 from enpire.improvement.checkpoint import NOWHERE
 from enpire.improvement.replay import Transitions, Uniform
 from enpire.improvement.residual import Residual
-from enpire.improvement.sac import NORMAL, SacAgent, SacSettings, least
+from enpire.improvement.sac import NORMAL, SacAgent, SacSettings, random_minimum
 from enpire.policies import ChunkPolicy, ChunkSpec
 
 SPEC = ChunkSpec(
@@ -65,8 +65,8 @@ def valued(made: SacAgent[ChunkPolicy], data: Transitions) -> Tensor:
 def test_the_least_of_a_random_few() -> None:
     values = torch.tensor([[1.0, 6.0], [2.0, 5.0], [3.0, 4.0]])
     generator = torch.Generator().manual_seed(0)
-    assert least(values, 3, generator).tolist() == [1.0, 4.0]
-    drawn = {tuple(least(values, 2, generator).tolist()) for _ in range(50)}
+    assert random_minimum(values, 3, generator).tolist() == [1.0, 4.0]
+    drawn = {tuple(random_minimum(values, 2, generator).tolist()) for _ in range(50)}
     assert drawn == {(1.0, 5.0), (1.0, 4.0), (2.0, 4.0)}
 
 

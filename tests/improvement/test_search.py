@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from enpire.environment import Parameter
-from enpire.improvement.search import Fitness, Search, named
+from enpire.improvement.search import Fitness, Search, candidate_name
 from enpire.types import Episode, FloatArray, Outcome, Purpose, Times, Verdict
 from tests.store.samples import episode
 
@@ -31,7 +31,7 @@ def tried(number: int, values: FloatArray, seeds: list[int]) -> list[Episode]:
         result(
             f"{number}-{k}-{seed}",
             score=1.0 - 0.5 * float(np.linalg.norm((one - BEST) / (10.0, 2.0))),
-            policy=named(number, k),
+            policy=candidate_name(number, k),
             seed=seed,
             round=number,
         )

@@ -16,10 +16,11 @@ import numpy as np
 import pytest
 import torch
 
-from enpire.environment import Sight, StationBackend
+from enpire.environment import PolicyCameras, StationBackend
 from enpire.errors import PolicyError, RecipeError
-from enpire.improvement.asking import Moments
+from enpire.improvement.behaviour_cloning import Training
 from enpire.improvement.checkpoint import Checkpoint
+from enpire.improvement.frozen_base import Moments
 from enpire.improvement.recipe import Recipe, RecipeInputs, require_sound
 from enpire.improvement.recipes.dsrl import NoiseLearning
 from enpire.improvement.recipes.finetune import FineTuning
@@ -28,8 +29,7 @@ from enpire.improvement.recipes.residual_rl import ResidualLearning
 from enpire.improvement.recipes.sac_flow import FlowLearning
 from enpire.improvement.recipes.specialist import Specialist
 from enpire.improvement.sac import SacSettings
-from enpire.improvement.trainer import Training
-from enpire.observe import frozen
+from enpire.observe import policy_loading
 from enpire.policies import (
     Base,
     ChunkPolicy,
@@ -199,7 +199,7 @@ def test_advantages_weigh_lerobots_own_loss(bases: Mapping[str, LeRobotPolicy]) 
     weight = torch.cat([torch.ones(30), torch.zeros(30)])
     tuning = FineTuning(steps=60, batch=8, lr=3e-3)
     policy, _ = tuning.tuned(bases["act"], [up, down], given(bases["act"]), weight)
-    chunk = policy.asked("").chunks(np.zeros((1, 1, 6), np.float32), [0])
+    chunk = policy.sampler("").chunks(np.zeros((1, 1, 6), np.float32), [0])
     assert chunk.mean() > 0.5
 
 
@@ -287,9 +287,9 @@ def test_what_stands_on_it_is_told_no_more_than_it_sees(
     base = sighted("picture")
     policy = RECIPES[name].improve(pictured(base)).policy
     assert isinstance(policy, Composed)
-    stations = cast(StationBackend, At(Sight(SEES.cameras, SEES.size, SEES.felt)))
-    assert frozen.images(policy) == SEES.size
-    frozen.require_fit(policy, stations, name)
+    stations = cast(StationBackend, At(PolicyCameras(SEES.cameras, SEES.size, SEES.felt)))
+    assert policy_loading.images(policy) == SEES.size
+    policy_loading.require_fit(policy, stations, name)
     rng = np.random.default_rng(2)
     history = rng.standard_normal((1, 3, 6)).astype(np.float32)
     pictures = rng.integers(0, 256, (1, 2, 64, 64, 3), dtype=np.uint8)
@@ -298,9 +298,9 @@ def test_what_stands_on_it_is_told_no_more_than_it_sees(
         controller = policy.controller(stations)
         controller.begin(0, np.random.default_rng(0), 0.0)
         controller.look(0, pictures[0])
-        driven = [controller._driven[0]]
+        states = [controller._states[0]]
         depth = controller.spec.history
-        return controller.chunks(np.repeat(history[:, -1:], depth, axis=1), driven)
+        return controller.chunks(np.repeat(history[:, -1:], depth, axis=1), states)
 
     blind = history.copy()
     blind[..., [0, 2, 3, 5]] = np.nan
@@ -318,8 +318,8 @@ class At:
 
     observation_size, action_size, name = 6, 3, "zip_tie"
 
-    def __init__(self, sight: Sight) -> None:
-        self.sight = sight
+    def __init__(self, policy_cameras: PolicyCameras) -> None:
+        self.policy_cameras = policy_cameras
 
 
 def test_it_is_asked_about_moments_with_pictures(sighted: Callable[[str], Base]) -> None:

@@ -5,20 +5,20 @@ from __future__ import annotations
 import pytest
 import torch
 
-from enpire.improvement.value import LIMIT, Normaliser, surely
+from enpire.improvement.value import LIMIT, Normaliser, lower_confidence_bound
 
 
 def test_what_is_surely_better_by_hand() -> None:
     """Twice the ensemble's deviation of 1 is taken from what it says on average."""
     more = torch.tensor([[3.0, 0.0, 4.0], [4.0, 0.0, -4.0], [5.0, 0.0, 3.0]])
-    sure = surely(more, 2.0)
+    sure = lower_confidence_bound(more, 2.0)
     assert sure[:2].tolist() == pytest.approx([2.0, 0.0])
     assert sure[2] < -7.0  # they do not agree which of the two is better
 
 
 def test_that_all_agree_how_good_a_moment_is_does_not_matter() -> None:
     own, other = torch.tensor([[-9.0], [9.0]]), torch.tensor([[-8.0], [10.0]])
-    assert surely(other - own, 5.0).item() == pytest.approx(1.0)
+    assert lower_confidence_bound(other - own, 5.0).item() == pytest.approx(1.0)
 
 
 def test_what_lies_far_off_leaves_what_is_near_apart() -> None:

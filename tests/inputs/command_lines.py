@@ -1,6 +1,6 @@
 """Command lines, paths and surroundings that are slightly wrong, through `enpire.cli.main`.
 
-Every numeric option is in `tests/commands/test_numbers.py`, variables of a shell in
+Every numeric option is in `tests/cli/test_numbers.py`, variables of a shell in
 `test_surroundings.py` there.
 """
 

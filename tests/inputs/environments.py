@@ -28,7 +28,7 @@ from gymnasium.spaces import (
 )
 
 from enpire.environment import Job, RandomActions
-from enpire.environment.gym_bridge import gym_stations, gym_worker
+from enpire.environment.gym_bridge import gym_process, gym_stations, gym_worker
 from enpire.environment.gym_bridge.gym_stations import GymStations
 from enpire.types import FAULT, Outcome, Purpose
 from tests.environment.odd import Odd
@@ -39,7 +39,7 @@ TWO = Box(-5, 5, (2,), np.float64)
 
 
 class Worker:
-    """In place of `gym_stations.Worker`: what it is asked is answered here, as JSON has it."""
+    """In place of `gym_stations.GymWorker`: what it is asked is answered here, as JSON has it."""
 
     make: Callable[[], Any]
 
@@ -51,7 +51,7 @@ class Worker:
         try:
             self._env = gym_worker.Single(type(self).make(), self._keys)
         except Exception as error:
-            raise gym_stations._fault("odd", gym_worker.failed(error)) from error
+            raise gym_process.worker_error("odd", gym_worker.failed(error)) from error
         self.about = json.loads(json.dumps(self._env.about))
 
     def ask(self, seeds: dict, actions: dict, scripted: list) -> None:
@@ -61,7 +61,7 @@ class Worker:
         try:
             came = self._env.tick(*self._asked)
         except Exception as error:
-            raise gym_stations._fault("odd", gym_worker.failed(error)) from error
+            raise gym_process.worker_error("odd", gym_worker.failed(error)) from error
         return {
             row: (json.loads(json.dumps(told)), np.asarray(seen, "<f8"))
             for row, (told, seen) in came.items()
@@ -73,15 +73,15 @@ class Worker:
 
 def episode(make: Callable[[], Any], success: str = "") -> tuple[str, str]:
     """How an episode ends, by stations, and why."""
-    before = gym_stations.Worker
-    gym_stations.Worker = type("Here", (Worker,), {"make": staticmethod(make)})
+    before = gym_stations.GymWorker
+    gym_stations.GymWorker = type("Here", (Worker,), {"make": staticmethod(make)})
     try:
         stations = GymStations("gym:odd", 1, success=success)
         controller = RandomActions(stations.action_size)
         stations.begin(0, Job(5, Purpose.EVALUATION, controller, "p"))
         done = next(found for _ in range(STEPS) if (found := stations.tick()))[0]
     finally:
-        gym_stations.Worker = before
+        gym_stations.GymWorker = before
     assert np.isfinite(done.observations).all()
     assert np.isfinite(done.actions).all()
     verdict = done.verdict

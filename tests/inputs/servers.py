@@ -16,7 +16,7 @@ import pytest
 
 from enpire.environment import Stations
 from enpire.errors import ServerFault
-from enpire.observe.frozen import require_fit
+from enpire.observe.policy_loading import require_fit
 from enpire.policies.remote import RemotePolicy
 from enpire.policies.remote.wire import pack
 from tests.environment.reach import reach_stations

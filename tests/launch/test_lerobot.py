@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from enpire.environment.cameras.twin_cameras import NoGraphics
-from enpire.environment.core.policy_cameras import TwinGlances
+from enpire.environment.core.policy_cameras import TwinFrameCapture
 from enpire.environment.loading import load_task
 from enpire.packs import find
 from tests.policies.lerobots import folder_of
@@ -126,26 +126,28 @@ def test_the_environment_shows_what_stations_show_a_policy() -> None:
         stations = build_stations("pick_cube", 1, 1, images=48)
     except NoGraphics as error:
         pytest.skip(str(error))
-    sight = stations.sight
-    assert sight is not None
+    policy_cameras = stations.policy_cameras
+    assert policy_cameras is not None
     features = {name: (f.type.name, f.shape) for name, f in env_to_policy_features(config).items()}
     assert features == {
         "action": ("ACTION", (DONE,)),
-        "observation.state": ("STATE", (len(sight.felt),)),
-        **{f"observation.images.{name}": ("VISUAL", (3, 48, 48)) for name in sight.cameras},
+        "observation.state": ("STATE", (len(policy_cameras.felt),)),
+        **{
+            f"observation.images.{name}": ("VISUAL", (3, 48, 48)) for name in policy_cameras.cameras
+        },
     }
     expert = Demonstrations(stations.task)
     stations.begin(0, Job(1, Purpose.DEMONSTRATION, expert, "demonstrator"))
     while not (done := stations.tick()):
         pass
-    assert isinstance(stations.glances, TwinGlances)
-    stations.glances.close()
+    assert isinstance(stations.frame_capture, TwinFrameCapture)
+    stations.frame_capture.close()
     envs = make_env(config, n_envs=1)["enpire"][0]
     seen, _ = envs.reset(seed=[1])
     shown = preprocess_observation(seen)
-    felt = done[0].observations[:1, list(sight.felt)]
+    felt = done[0].observations[:1, list(policy_cameras.felt)]
     np.testing.assert_array_equal(shown["observation.state"], felt)
-    for i, name in enumerate(sight.cameras):
+    for i, name in enumerate(policy_cameras.cameras):
         np.testing.assert_array_equal(seen["pixels"][name][0], done[0].pictures[0, i])
     assert envs.envs[0].render().shape == (32, 64, 3)
     envs.close()

@@ -9,8 +9,9 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from enpire.commands import loop, station
-from enpire.commands.options.parser import Parser
+from enpire.cli import loop
+from enpire.cli.options.parser import Parser
+from enpire.cli.station import station
 
 FILES = sorted((Path(__file__).parents[2] / "launch" / "ros2").glob("*.launch.py"))
 VALUES = {

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from enpire.cli import VERBS
-from enpire.commands.options.parser import Parser
+from enpire.cli.options.parser import Parser
+from enpire.cli.verbs import VERBS
 
 FOLDER = Path(__file__).parents[2] / "launch" / "systemd"
 UNITS = sorted(FOLDER.glob("*.service"))
@@ -48,7 +48,7 @@ def test_what_it_starts_is_a_verb_with_options_that_there_are(unit: Path) -> Non
     program, verb, *words = read(unit)["Service"]["ExecStart"].split()
     assert program == PROGRAM
     parser = Parser(verb, "")
-    importlib.import_module(f"enpire.commands.{VERBS[verb][0]}").add_options(parser)
+    importlib.import_module(f"enpire.cli.{VERBS[verb][0]}").add_options(parser)
     known = parser._option_string_actions
     if verb == "station":
         parser.parse_args(words)

@@ -20,7 +20,7 @@ from enpire.rollout.evaluation.statistics import estimate
 from enpire.rollout.fleet.fleet import Fleet
 from enpire.rollout.fleet.station_state import StationState
 from enpire.rollout.loop.budget import Budget
-from enpire.rollout.loop.loop import LoopState
+from enpire.rollout.loop.state import LoopState
 from enpire.store import LogEntry, RoundRow, Run
 from enpire.store.layout import STATUS
 
@@ -119,9 +119,9 @@ def test_time_is_left_until_the_first_budget_is_used_up(tmp_path: Path) -> None:
     with Run.create(tmp_path / "run", {}) as run:
         budget = Budget(wall_s=10_000.0, robot_s=3600.0)
         shown = Progress(run, LoopState(), fleet, budget, lambda: None, Console(file=io.StringIO()))
-        assert shown._left().startswith("2:46:")
+        assert shown._time_left().startswith("2:46:")
         fleet.robot_s, budget.started = 1200.0, budget.started - 600.0
-        assert shown._left() == "about 20:00, until robot time is used up"
+        assert shown._time_left() == "about 20:00, until robot time is used up"
 
 
 def test_a_sparkline_is_as_high_as_its_rates() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from enpire.cli import main
 from enpire.errors import StoreError
-from enpire.observe import frozen
+from enpire.observe import policy_loading
 from enpire.observe.trust import RECIPES, distrusted, recipes_called, require_trusted
 from enpire.packs import find
 from enpire.policies import ChunkPolicy, ChunkSpec, metadata
@@ -168,7 +168,7 @@ def test_the_key_is_the_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_frozen_says_why(tmp_path: Path, pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen = frozen.load(str(_from_elsewhere(_run(tmp_path / "run", pack), monkeypatch)))
+    chosen = policy_loading.load(str(_from_elsewhere(_run(tmp_path / "run", pack), monkeypatch)))
     with pytest.raises(StoreError, match="--trust"):
         chosen.require_trusted(str(pack), trust=False)
     chosen.require_trusted("pin_box", trust=False)

@@ -18,9 +18,9 @@ from enpire.environment import (
     Stations,
     build_stations,
 )
-from enpire.environment.cameras.twin_cameras import TwinEyes
+from enpire.environment.cameras.twin_cameras import TwinVerifierCameras
 from enpire.types import FloatArray, Image, Outcome, Predicate, Purpose, Verdict
-from tests.graphics import eyes_of
+from tests.graphics import verifier_cameras_of
 
 PERIOD = 0.04
 GREY = (120, 122, 125)
@@ -59,8 +59,13 @@ class Shot[T]:
 class Bench[T]:
     """One station that demonstrates, its cameras, and who knows the truth."""
 
-    def __init__(self, stations: Stations, eyes: TwinEyes, truth: Callable[[Stations], T]) -> None:
-        self.stations, self.eyes, self._truth = stations, eyes, truth
+    def __init__(
+        self,
+        stations: Stations,
+        verifier_cameras: TwinVerifierCameras,
+        truth: Callable[[Stations], T],
+    ) -> None:
+        self.stations, self.verifier_cameras, self._truth = stations, verifier_cameras, truth
 
     def after(self, seed: int, periods: int = 1000) -> Shot[T]:
         """A demonstration that is verified after so many periods, or when it looks done."""
@@ -84,15 +89,15 @@ class Bench[T]:
     def look(self, qpos: FloatArray) -> list[CameraView]:
         """At the station with its joints so."""
         self.stations.twin.qpos[0] = qpos
-        return self.eyes.look(0, 0.0, list).result()
+        return self.verifier_cameras.look(0, 0.0, list).result()
 
 
 def bench_of[T](task: str, truth: Callable[[Stations], T]) -> Iterator[Bench[T]]:
     """For a fixture; skipped where nothing can be rendered."""
     stations = build_stations(task, 1, 1)
-    eyes = eyes_of(stations)
-    yield Bench(stations, eyes, truth)
-    eyes.close()
+    verifier_cameras = verifier_cameras_of(stations)
+    yield Bench(stations, verifier_cameras, truth)
+    verifier_cameras.close()
 
 
 def require_two_views[T](success: Shot[T], camera: int, stage: str, reason: str) -> None:

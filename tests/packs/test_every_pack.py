@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from enpire.cli import main
-from enpire.commands.task import NAMES
+from enpire.cli.task.task import NAMES
 from enpire.environment import Demonstrations, Job, Stations, build_stations
 from enpire.errors import ResetFailed
 from enpire.packs import available, find, load_robot, load_world

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from enpire.cli import main
-from enpire.commands.helpers.pack_signing import say_unsigned
+from enpire.cli.helpers.pack_signing import say_unsigned
 from enpire.errors import PackError
 from enpire.packs import CERTIFICATE, find
 from enpire.packs.finder import SIGNATURE

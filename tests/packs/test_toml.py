@@ -118,6 +118,6 @@ def test_one_table_over_another_counts_key_by_key() -> None:
     both = station.over(pack)
     assert both.mapping("config") == {"port": "z", "id": "y"}
     assert both.text("type") == "a"
-    assert both.said("axes") == [2]
+    assert both.raw("axes") == [2]
     assert pack.mapping("config") == {"port": "x", "id": "y"}
     assert "station" in both.where

@@ -30,7 +30,7 @@ class Arm:
         none = np.full(len(self.axes), np.nan)
         return Reading(self.stamp, self.axes.copy(), none, none, np.full((1, 3), np.nan))
 
-    def pass_period(self, axes: FloatArray | None = None, silent: bool = False) -> None:
+    def send_setpoint(self, axes: FloatArray | None = None, silent: bool = False) -> None:
         self.axes = self.axes if axes is None else axes.astype(np.float64)
         self.now += PERIOD
         self.stamp = self.stamp if silent else self.now
@@ -107,7 +107,7 @@ def test_a_leader_that_goes_through_a_demonstration_gives_one(
         half = next(halves) if stations.phase(0) is StationPhase.EXECUTE else 0
         at = min(half // 2, len(shown) - 1)
         # A leader is where the hand was: a soft arm's setpoints bear its weight too.
-        arm.pass_period(np.append(shown.joints[at, :-1], shown.setpoints[at, -1]))
+        arm.send_setpoint(np.append(shown.joints[at, :-1], shown.setpoints[at, -1]))
 
     job = Job(5, Purpose.DEMONSTRATION, person, "person", overtime=4 * task.time_limit)
     made = run(stations, job, lead)
@@ -122,7 +122,7 @@ def test_it_is_followed_from_where_it_was_taken_up(stations: Stations, forward: 
     device = leading(stations, forward, arm)
     here = posture(stations, forward, home)
     assert still(device.act(here)[0]), "nothing moves because of where it is"
-    arm.pass_period(turned(elsewhere, 0.0, 0.02))
+    arm.send_setpoint(turned(elsewhere, 0.0, 0.02))
     moved = forward.hands(arm.axes[None, :5])[0] - forward.hands(elsewhere[None, :5])[0]
     action = device.act(here)
     np.testing.assert_allclose(action[:, :3], (GAIN * moved / 0.01).clip(-1, 1), atol=1e-9)
@@ -136,12 +136,12 @@ def test_what_a_hand_cannot_follow_slips(stations: Stations, forward: Forward) -
     device = leading(stations, forward, arm)
     here = posture(stations, forward, home)
     device.act(here)
-    arm.pass_period(turned(home, 1.0))
+    arm.send_setpoint(turned(home, 1.0))
     far = device.act(here)
     assert abs(far[0, :6]).max() == 1.0
     back = forward.hands(home[None, :5])[0] - forward.hands(arm.axes[None, :5])[0]
     assert abs(back).max() > SLIP * 0.01, "farther than it may be behind"
-    arm.pass_period(home)
+    arm.send_setpoint(home)
     assert abs(device.act(here)[0, :3]).max() > 0.5, "so where it began is behind it now"
 
 
@@ -155,11 +155,11 @@ def test_a_silent_leader_moves_nothing_and_nothing_is_made_up_for(
     device.act(here)
     away = turned(home, 0.3, 0.0, 0.0, 0.0, 0.0, -1.5)
     for _ in range(round(SILENT_S * 1e9 / PERIOD) + 1):
-        arm.pass_period(away, silent=True)
+        arm.send_setpoint(away, silent=True)
     action = device.act(here)
     assert not action[:, :6].any()
     assert action[0, 6] == 1.0
-    arm.pass_period(away)
+    arm.send_setpoint(away)
     assert still(device.act(here)[0])
 
 
@@ -170,9 +170,9 @@ def test_it_is_touched_when_it_moves_and_not_when_it_lies_there(
     arm = Arm(home)
     device = leading(stations, forward, arm)
     for k in range(100):  # it sinks, slowly
-        arm.pass_period(home + 0.002 * k)
+        arm.send_setpoint(home + 0.002 * k)
         assert not device.touched
-    arm.pass_period(turned(arm.axes, 0.0, 0.0, 0.2))
+    arm.send_setpoint(turned(arm.axes, 0.0, 0.0, 0.2))
     assert device.touched
     device.let_go()
     assert not device.touched
@@ -190,7 +190,7 @@ def test_a_gripper_keeps_what_it_holds_until_the_leaders_has_come_to_it(
     here.gripper[0] = -1.0
     told = []
     for share in (1.0, 0.5, 0.3, 0.05, 0.5, 1.0):
-        arm.pass_period(np.append(home, closed + share * (opened - closed)))
+        arm.send_setpoint(np.append(home, closed + share * (opened - closed)))
         here.gripper[0] = device.act(here)[0, 6]
         told.append(here.gripper[0])
     np.testing.assert_allclose(told, [-1.0, -1.0, -1.0, -0.9, 0.0, 1.0], atol=1e-9)
@@ -208,7 +208,7 @@ class Pad:
         none = np.full(4, np.nan)
         return Reading(self.stamp, self.wanted.copy(), none, none, np.full((1, 3), np.nan))
 
-    def said(self) -> set[str]:
+    def take_events(self) -> set[str]:
         events, self.events = self.events, set()
         return events
 
@@ -235,15 +235,15 @@ def test_who_does_not_intervene_for_a_while_gives_back() -> None:
     pad = Pad()
     device = steering(pad)
     assert not device.touched
-    assert not device.said(OperatorCommand.GIVE_BACK), "he has not begun"
+    assert not device.was_given(OperatorCommand.GIVE_BACK), "he has not begun"
     pad.intervenes = True
     assert device.touched
     pad.intervenes = False
     pad.now += round(0.5e9 * LET_GO_S)
-    assert not device.said(OperatorCommand.GIVE_BACK)
+    assert not device.was_given(OperatorCommand.GIVE_BACK)
     pad.now += round(0.6e9 * LET_GO_S)
-    assert device.said(OperatorCommand.GIVE_BACK)
-    assert not device.said(OperatorCommand.GIVE_BACK)
+    assert device.was_given(OperatorCommand.GIVE_BACK)
+    assert not device.was_given(OperatorCommand.GIVE_BACK)
 
 
 @pytest.mark.parametrize(
@@ -259,11 +259,11 @@ def test_a_pad_ends_episodes(events: set[str], command: OperatorCommand) -> None
     hands = Hands(steering(pad))
     pad.events = set(events)
     other = OperatorCommand.DONE if command is OperatorCommand.DISCARD else OperatorCommand.DISCARD
-    assert not hands.said(other)
-    assert hands.said(command)
+    assert not hands.was_given(other)
+    assert hands.was_given(command)
     pad.events = set(events)
     hands.forget()
-    assert not hands.said(command), "it was for something else"
+    assert not hands.was_given(command), "it was for something else"
 
 
 def test_a_pad_that_says_nothing_is_touched_when_it_moves() -> None:
@@ -290,7 +290,7 @@ def test_keys_move_too_and_the_leader_goes_on_from_there(
         return person.act(np.array([0]), seen, readings)[0]
 
     assert still(act())
-    arm.pass_period(turned(home, 0.02))
+    arm.send_setpoint(turned(home, 0.02))
     assert not still(act())
     hands.hear(["KeyR"])
     np.testing.assert_allclose(act()[:6], [0, 0, 1, 0, 0, 0], atol=1e-9)

@@ -35,13 +35,13 @@ def test_commands_are_said_once_however_long_the_key_is_held() -> None:
     hands = Hands()
     for _ in range(3):
         hands.hear(["Space"])
-    assert hands.said(OperatorCommand.GRIPPER)
-    assert not hands.said(OperatorCommand.GRIPPER)
-    assert not hands.said(OperatorCommand.DONE)
+    assert hands.was_given(OperatorCommand.GRIPPER)
+    assert not hands.was_given(OperatorCommand.GRIPPER)
+    assert not hands.was_given(OperatorCommand.DONE)
     hands.hear([])
     hands.hear(["Space"])
     hands.forget()
-    assert not hands.said(OperatorCommand.GRIPPER)
+    assert not hands.was_given(OperatorCommand.GRIPPER)
 
 
 def test_sticks_move_and_rest_in_the_middle() -> None:
@@ -56,9 +56,9 @@ def test_who_lets_go_of_the_held_button_gives_back() -> None:
     hands = Hands()
     hands.hear([HOLD])
     assert hands.touched
-    assert not hands.said(OperatorCommand.GIVE_BACK)
+    assert not hands.was_given(OperatorCommand.GIVE_BACK)
     hands.hear([])
-    assert hands.said(OperatorCommand.GIVE_BACK)
+    assert hands.was_given(OperatorCommand.GIVE_BACK)
 
 
 def test_hands_that_are_not_heard_of_hold_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

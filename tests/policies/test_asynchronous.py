@@ -16,13 +16,13 @@ from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, PolicyController
 from enpire.policies.asynchronous import Asynchronous, live_controller
 from enpire.policies.remote import RemotePolicy
 from enpire.policies.remote.wire import pack
-from enpire.policies.seeing import ObservationMask, SeeingController
+from enpire.policies.vision import ObservationMask, SeeingController
 
 from .test_flow import SPEC as FLOW
 from .test_remote import foreign, listening
 
 SPEC = ChunkSpec("t", observation=1, action=7, history=1, chunk=12, execute=6, hidden=(8,))
-LIVE = SimpleNamespace(live=True, name="t", observation_size=1, action_size=7, sight=None)
+LIVE = SimpleNamespace(live=True, name="t", observation_size=1, action_size=7, policy_cameras=None)
 PERIODS = 60
 PATIENCE_S = 60.0
 
@@ -217,8 +217,8 @@ class Looking(SeeingController):
         super().__init__(infer, ObservationMask((0,), (0,), 1))
         self.saw: list[tuple[float, int]] = []
 
-    def chunks(self, seen, driven) -> np.ndarray:
-        pictures = self.shown(driven)
+    def chunks(self, seen, states) -> np.ndarray:
+        pictures = self.shown(states)
         self.saw.append((float(seen[0, -1, 0]), int(pictures[0, -1, 0, 0, 0, 0])))
         return line(self.saw[-1][0])
 

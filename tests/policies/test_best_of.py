@@ -72,7 +72,7 @@ def acted(policy: BestOfPolicy, seeds: list[int], periods: int = 1) -> np.ndarra
 
 def stations() -> Any:
     class Blind:
-        sight = None
+        policy_cameras = None
         name = "t"
 
     return Blind()
@@ -105,14 +105,14 @@ def test_a_variation_is_one_offset_for_a_chunk_and_leaves_grippers_alone() -> No
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_the_chunk_that_critics_expect_most_of_is_carried_out(sign: float, noise: float) -> None:
     base, made = flow(), preferring(sign, replace(SHAPE, noise=noise))
-    chosen = _Chosen(base.asked(""), made)
+    chosen = _Chosen(base.sampler(""), made)
     history = np.repeat(observations(1), SPEC.history, axis=0)
     told = np.repeat(observations(1), len(SHAPE.lags), axis=0)
     chunk = chosen(history, told, np.random.default_rng(3), None, Path())
     rng = np.random.default_rng(3)
     seeds = rng.integers(2**63, size=SHAPE.samples).tolist()
     rows = np.repeat(history[None], SHAPE.samples, axis=0)
-    drawn = torch.from_numpy(base.asked("").chunks(rows, seeds).astype(np.float32)).clamp(-1, 1)
+    drawn = torch.from_numpy(base.sampler("").chunks(rows, seeds).astype(np.float32)).clamp(-1, 1)
     candidates = torch.cat([drawn, made.varied(drawn, rng)])
     best = max(candidates, key=lambda each: sign * float(each[:, 0].mean()))
     np.testing.assert_allclose(chunk, best.numpy(), atol=1e-5)
@@ -277,7 +277,7 @@ def test_a_base_without_noise_can_be_chosen_from_too() -> None:
 @pytest.mark.parametrize("changed", [{"chunk": 2}, {"action": 4}, {"observation": 4}])
 def test_critics_of_another_shape_are_refused(changed: dict[str, int]) -> None:
     with pytest.raises(PolicyError, match="the critics know chunks of"):
-        BestOfController(flow().asked(""), chooser(replace(SHAPE, **changed)))
+        BestOfController(flow().sampler(""), chooser(replace(SHAPE, **changed)))
 
 
 def test_values_that_are_no_numbers_are_refused() -> None:

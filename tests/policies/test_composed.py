@@ -35,12 +35,12 @@ from enpire.policies import (
     load,
     metadata,
 )
-from enpire.policies.driver import PolicyController
 from enpire.policies.flow import FlowController
+from enpire.policies.policy_runner import PolicyController
 from enpire.policies.residual import ResidualController
-from enpire.policies.seeing import SeeingController
 from enpire.policies.specialist import SpecialistController
 from enpire.policies.steered import SteeredController, spread_out
+from enpire.policies.vision import SeeingController
 from enpire.types import Float32Array
 
 SPEC = ChunkSpec("t", observation=5, action=3, history=2, stride=1, chunk=4, execute=4, hidden=(8,))
@@ -122,8 +122,10 @@ def test_both_parts_are_kept_in_one_file(policy: Composed[Any]) -> None:
 def test_a_residual_begins_as_its_base() -> None:
     base = chunk()
     alone = acted(PolicyController(base), 9)
-    np.testing.assert_array_equal(acted(ResidualController(base.asked(""), correction()), 9), alone)
-    moved = acted(ResidualController(base.asked(""), shaken(correction())), 9) - alone
+    np.testing.assert_array_equal(
+        acted(ResidualController(base.sampler(""), correction()), 9), alone
+    )
+    moved = acted(ResidualController(base.sampler(""), shaken(correction())), 9) - alone
     assert 0.1 < np.abs(moved).max() <= 0.5
 
 
@@ -132,10 +134,10 @@ def test_a_residual_acts_as_it_was_learned() -> None:
     history = torch.randn(6, 2, 5)
     with torch.no_grad():
         learned = made(history, base(history)).numpy()
-    controller = ResidualController(base.asked(""), made)
+    controller = ResidualController(base.sampler(""), made)
     controller.begin(0, np.random.default_rng(0), 0.0)
-    driven = [controller._driven[0]] * 6
-    np.testing.assert_allclose(controller.chunks(history.numpy(), driven), learned, atol=1e-5)
+    states = [controller._states[0]] * 6
+    np.testing.assert_allclose(controller.chunks(history.numpy(), states), learned, atol=1e-5)
 
 
 def test_a_specialist_is_asked_every_period_and_its_generalist_now_and_then() -> None:
@@ -170,7 +172,7 @@ def test_what_a_specialist_is_shown_of_a_late_chunk() -> None:
 
 def counting(base: Base, asked: list[int]) -> ChunkSampler:
     """Its chunks say, in each entry, for which period they are; as it is asked every 4 of them."""
-    plain = base.asked("")
+    plain = base.sampler("")
 
     def chunks(
         history: Float32Array, seeds: list[int], noise: Float32Array | None = None, pictures=None
@@ -184,8 +186,8 @@ def counting(base: Base, asked: list[int]) -> ChunkSampler:
 
 def test_together_or_alone_they_do_the_same() -> None:
     """Two stations in different phases: neither hears of the other."""
-    made = SpecialistController(chunk().asked(""), shaken(Quick(TOGETHER)))
-    alone = acted(SpecialistController(chunk().asked(""), shaken(Quick(TOGETHER))), 7)
+    made = SpecialistController(chunk().sampler(""), shaken(Quick(TOGETHER)))
+    alone = acted(SpecialistController(chunk().sampler(""), shaken(Quick(TOGETHER))), 7)
     shown, other = np.random.default_rng(3), np.random.default_rng(4)
     made.begin(1, np.random.default_rng(4), 0.0)
     made.act(np.array([1]), other.standard_normal((1, 5)).astype(np.float32), SENSED)
@@ -229,7 +231,7 @@ def watched(
 
 @pytest.mark.parametrize("name", ["residual", "steered", "specialist"])
 def test_what_stands_on_eyes_needs_no_tracker(name: str) -> None:
-    base = picture().asked("", SEEN)
+    base = picture().sampler("", SEEN)
     actions, due = watched(seeing(name, base), 9)
     assert due == [0, 4, 8], "pictures are for the base alone"
     assert np.isfinite(actions).all()
@@ -253,7 +255,7 @@ def test_pictures_are_due_when_the_generalist_is_asked(
         asked_in.append(len(asked_in))
         return np.zeros((1, 12, 3), np.float32)
 
-    base = replace(picture().asked("", SEEN), chunks=chunks, looks=looks)
+    base = replace(picture().sampler("", SEEN), chunks=chunks, looks=looks)
     together = replace(TOGETHER, late=late, quick=replace(QUICK, observation=2))
     _, due = watched(SpecialistController(base, Quick(together)), 10)
     assert due == expected
@@ -261,7 +263,7 @@ def test_pictures_are_due_when_the_generalist_is_asked(
 
 
 def test_all_at_once_it_answers_as_row_by_row() -> None:
-    asked, rng = picture().asked("", SEEN), np.random.default_rng(5)
+    asked, rng = picture().sampler("", SEEN), np.random.default_rng(5)
     history = rng.standard_normal((3, 2, 5)).astype(np.float32)
     pictures = rng.integers(0, 256, (3, 1, 1, 16, 16, 3), np.uint8)
     single = asked.chunks(history, [1, 2, 3], pictures=pictures)
@@ -277,9 +279,9 @@ def test_who_works_together_has_to_fit() -> None:
     with pytest.raises(PolicyError, match="a multiple of the 3"):
         replace(TOGETHER, quick=replace(QUICK, execute=3))
     with pytest.raises(PolicyError, match="corrects chunks of 4"):
-        ResidualController(ChunkPolicy(replace(SPEC, execute=2)).asked(""), correction())
+        ResidualController(ChunkPolicy(replace(SPEC, execute=2)).sampler(""), correction())
     with pytest.raises(PolicyError, match="that of the base has none"):
-        SteeredController(chunk().asked(""), steering())
+        SteeredController(chunk().sampler(""), steering())
 
 
 def test_the_last_noise_that_is_chosen_stands_for_the_rest() -> None:
@@ -290,9 +292,9 @@ def test_the_last_noise_that_is_chosen_stands_for_the_rest() -> None:
 
 def test_steering_chooses_the_noise() -> None:
     base = flow()
-    nowhere = acted(SteeredController(base.asked(""), steering()), 4)
-    again = acted(SteeredController(base.asked(""), steering()), 4)
+    nowhere = acted(SteeredController(base.sampler(""), steering()), 4)
+    again = acted(SteeredController(base.sampler(""), steering()), 4)
     np.testing.assert_array_equal(nowhere, again)
-    elsewhere = acted(SteeredController(base.asked(""), shaken(steering())), 4)
+    elsewhere = acted(SteeredController(base.sampler(""), shaken(steering())), 4)
     assert np.abs(elsewhere - nowhere).max() > 0.01
     assert np.abs(nowhere - acted(FlowController(base), 4)).max() > 0.01

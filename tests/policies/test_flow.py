@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from enpire.errors import PolicyError
+from enpire.improvement.behaviour_cloning import Training, fit, fresh, fresh_flow
 from enpire.improvement.data import examples
-from enpire.improvement.trainer import Training, fit, fresh, fresh_flow
 from enpire.policies import ChunkSpec, FlowPolicy, FlowSpec, load, metadata
 from enpire.policies.flow import NOISE_LIMIT
 from tests.store.samples import episode

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 import torch
 
-from enpire.environment import Job, Sight, Stations
+from enpire.environment import Job, PolicyCameras, Stations
 from enpire.errors import PolicyError
-from enpire.observe import frozen
+from enpire.observe import policy_loading
 from enpire.policies import LeRobotPolicy, load, metadata
-from enpire.policies.driver import PolicyState
 from enpire.policies.lerobot import folder
 from enpire.policies.lerobot.controller import LeRobotController
 from enpire.policies.lerobot.model import LeRobotModel
+from enpire.policies.policy_runner import PolicyState
 from enpire.types import Episode, Float32Array, Image, Purpose
 from tests.environment.reach import reach_stations
 from tests.policies.lerobots import changed, folder_of
@@ -39,13 +39,13 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 class Snaps:
     """Pictures that follow from the number of a station's periods so far."""
 
-    def __init__(self, stations: Stations, sight: Sight) -> None:
-        self._stations, self.sight = stations, sight
+    def __init__(self, stations: Stations, policy_cameras: PolicyCameras) -> None:
+        self._stations, self.policy_cameras = stations, policy_cameras
 
     def begin(self, row: int, rng: np.random.Generator) -> None:
         pass
 
-    def glance(self, row: int) -> Future[Image]:
+    def capture(self, row: int) -> Future[Image]:
         answer: Future[Image] = Future()
         answer.set_result(picture(len(self._stations._running[row].actions)))
         return answer
@@ -58,12 +58,12 @@ def picture(period: int) -> Image:
     return drawn
 
 
-SIGHT = Sight(("top", *CAMERAS), SIZE, FELT)
+SIGHT = PolicyCameras(("top", *CAMERAS), SIZE, FELT)
 
 
-def seeing(count: int = 1, sight: Sight = SIGHT) -> Stations:
+def seeing(count: int = 1, policy_cameras: PolicyCameras = SIGHT) -> Stations:
     stations = reach_stations(count)
-    stations.glances = Snaps(stations, sight)
+    stations.frame_capture = Snaps(stations, policy_cameras)
     return stations
 
 
@@ -122,8 +122,8 @@ def test_on_stations_it_sees_the_periods_that_it_was_trained_on(
     asked: list[tuple[list[int], list[int]]] = []
     inner = LeRobotController.shown
 
-    def shown(self: LeRobotController, driven: Sequence[PolicyState]) -> Image | None:
-        pictures = inner(self, driven)
+    def shown(self: LeRobotController, states: Sequence[PolicyState]) -> Image | None:
+        pictures = inner(self, states)
         assert pictures is not None
         (one,) = pictures
         asked.append((one[:, 0, 0, 0, 0].tolist(), one[0, :, 0, 0, 1].tolist()))
@@ -157,22 +157,29 @@ def test_a_long_chunk_shows_something_to_learn_from(tmp_path: Path) -> None:
 def test_what_it_sees_is_known_without_loading_it(folders: dict[str, Path]) -> None:
     policy = LeRobotPolicy.read(folders["act"])
     assert (policy.spec.cameras, policy.spec.size, policy.spec.observation) == (CAMERAS, SIZE, 1)
-    assert frozen.images(policy) == SIZE
+    assert policy_loading.images(policy) == SIZE
     assert load(metadata(policy), policy.tensors()) == policy
-    frozen.require_fit(policy, seeing(), "p")
+    policy_loading.require_fit(policy, seeing(), "p")
     with pytest.raises(PolicyError, match="--images 64"):
-        frozen.require_fit(policy, reach_stations(), "p")
+        policy_loading.require_fit(policy, reach_stations(), "p")
     with pytest.raises(PolicyError, match=r"maps 1 observations to 7 actions; .* has 2 and 7"):
-        frozen.require_fit(policy, seeing(sight=Sight(CAMERAS, SIZE, (0, 1))), "p")
+        policy_loading.require_fit(
+            policy, seeing(policy_cameras=PolicyCameras(CAMERAS, SIZE, (0, 1))), "p"
+        )
 
 
 def test_where_its_pictures_are_not_taken_it_says_so(folders: dict[str, Path]) -> None:
     policy = LeRobotPolicy.read(folders["act"])
     with pytest.raises(PolicyError, match="--images 64"):
         policy.controller(reach_stations())
-    for sight in (Sight(CAMERAS, 32, FELT), Sight(("front", "top"), SIZE, FELT)):
-        with pytest.raises(PolicyError, match=f"pictures here have {sight.size} px and are of"):
-            policy.controller(seeing(sight=sight))
+    for policy_cameras in (
+        PolicyCameras(CAMERAS, 32, FELT),
+        PolicyCameras(("front", "top"), SIZE, FELT),
+    ):
+        with pytest.raises(
+            PolicyError, match=f"pictures here have {policy_cameras.size} px and are of"
+        ):
+            policy.controller(seeing(policy_cameras=policy_cameras))
 
 
 def with_inputs(source: Path, target: Path, **inputs: list[int]) -> Path:

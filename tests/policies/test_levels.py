@@ -8,8 +8,8 @@ import torch
 
 from enpire.errors import PolicyError
 from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec
-from enpire.policies.driver import PolicyController
 from enpire.policies.levels import at_levels, levels_shown, tensor_at_levels
+from enpire.policies.policy_runner import PolicyController
 
 LEVELS = ((1, -1.0), (1, -0.4))
 
@@ -60,7 +60,7 @@ def test_who_explores_keeps_to_levels() -> None:
     policy = FlowPolicy(FlowSpec("reach", 4, 2, levels=LEVELS)).eval()
     policy.spread[1] = 0.3  # of what is explored
     controller = PolicyController(policy)
-    controller.chunks = lambda seen, driven: np.zeros((1, 8, 2), np.float32)  # type: ignore[method-assign]
+    controller.chunks = lambda seen, states: np.zeros((1, 8, 2), np.float32)  # type: ignore[method-assign]
     controller.begin(0, np.random.default_rng(0), exploration=1.0)
     seen = np.zeros((1, 4), np.float32)
     done = np.array([controller.act(rows, seen, None)[0] for _ in range(400)])  # type: ignore[arg-type]

@@ -10,11 +10,11 @@ import pytest
 import torch
 
 from enpire.environment import StationBackend
-from enpire.environment.core.policy_cameras import Sight
+from enpire.environment.core.policy_cameras import PolicyCameras
 from enpire.errors import PolicyError, RecipeError
+from enpire.improvement.behaviour_cloning import Training, clone
 from enpire.improvement.data import seen_examples
 from enpire.improvement.recipe import RecipeInputs
-from enpire.improvement.trainer import Training, clone
 from enpire.policies import ChunkSpec, PicturePolicy, PictureSpec, load, metadata, shape_of
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.picture import Encoder
@@ -41,8 +41,8 @@ class At:
 
     observation_size = SPEC.observation
 
-    def __init__(self, sight: Sight | None) -> None:
-        self.sight = sight
+    def __init__(self, policy_cameras: PolicyCameras | None) -> None:
+        self.policy_cameras = policy_cameras
 
 
 def policy(seed: int = 0) -> PicturePolicy:
@@ -134,15 +134,17 @@ def test_a_file_gives_it_back() -> None:
 
 def test_it_acts_only_where_its_own_pictures_are_taken() -> None:
     made = policy()
-    made.controller(cast(StationBackend, At(Sight(("front", "side"), 16, (1, 4)))))
+    made.controller(cast(StationBackend, At(PolicyCameras(("front", "side"), 16, (1, 4)))))
     with pytest.raises(PolicyError, match="--images 16"):
         made.controller(cast(StationBackend, At(None)))
     with pytest.raises(PolicyError, match="pictures here have 32 px"):
-        made.controller(cast(StationBackend, At(Sight(("front", "side"), 32, (1, 4)))))
+        made.controller(cast(StationBackend, At(PolicyCameras(("front", "side"), 32, (1, 4)))))
 
 
 def test_it_does_not_act_unseeing() -> None:
-    controller = policy().controller(cast(StationBackend, At(Sight(("front", "side"), 16, (1, 4)))))
+    controller = policy().controller(
+        cast(StationBackend, At(PolicyCameras(("front", "side"), 16, (1, 4))))
+    )
     controller.begin(0, np.random.default_rng(0), 0.0)
     with pytest.raises(PolicyError, match="before it was shown a picture"):
         controller.act(np.array([0]), np.zeros((1, 5), np.float32), cast(Any, None))

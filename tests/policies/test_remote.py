@@ -22,10 +22,10 @@ import pytest
 import torch
 
 from enpire.cli import main
-from enpire.environment import Job, Sight, Stations, build_stations
-from enpire.environment.core.beyond import Beyond
+from enpire.environment import Job, PolicyCameras, Stations, build_stations
+from enpire.environment.core.clipping import ClippedActions
 from enpire.errors import PolicyError, UsageError
-from enpire.observe import frozen
+from enpire.observe import policy_loading
 from enpire.policies import (
     ChunkPolicy,
     ChunkSpec,
@@ -43,7 +43,7 @@ from enpire.policies import (
     metadata,
 )
 from enpire.policies.asynchronous import inferring
-from enpire.policies.driver import ChunkRequest, PolicyState
+from enpire.policies.policy_runner import ChunkRequest, PolicyState
 from enpire.policies.realtime import joining
 from enpire.policies.remote import RemotePolicy, RemoteSpec, is_address
 from enpire.policies.remote.client import HANG_UPS
@@ -236,8 +236,8 @@ def test_a_server_of_others_is_asked_as_openpis_client_does(stations) -> None:
         answers(5, stations.action_size)(connection, request)
 
     with listening(foreign(answer, {"model": "pi0"})) as address:
-        found = frozen.load(f"{address}?execute=2&state=state")
-        frozen.require_fit(found.policy, stations, found.name)
+        found = policy_loading.load(f"{address}?execute=2&state=state")
+        policy_loading.require_fit(found.policy, stations, found.name)
         controller = found.policy.controller(stations)
         rng = np.random.default_rng(0)
         controller.begin(0, rng, 0.0)
@@ -293,7 +293,7 @@ def test_actions_that_are_clipped_are_told(stations, caplog: pytest.LogCaptureFi
 
 
 def test_a_few_beyond_are_no_news() -> None:
-    counted = Beyond("p")
+    counted = ClippedActions("p")
     counted.count(np.array([[0.0, 1.2]] * 9 + [[0.5, -1.0]] * 100))
     assert counted.text == ""
     assert counted.share == pytest.approx(9 / 109)
@@ -432,7 +432,7 @@ def test_together_they_are_worked_out_as_in_a_training(stations) -> None:
     served = ChunkServer(policy, stations, "", together=True)
     chunk = served.infer({"state": seen, "seed": 3})["actions"]
     drawn = int(np.random.default_rng(3).integers(2**63))
-    np.testing.assert_array_equal(chunk, policy.asked("").many(seen[None], [drawn])[0])
+    np.testing.assert_array_equal(chunk, policy.sampler("").many(seen[None], [drawn])[0])
 
 
 def test_who_goes_on_from_period_to_period_is_not_served(stations) -> None:
@@ -487,7 +487,7 @@ CAMERAS = ("front", "side")
 class Snaps:
     """Pictures of noise, a new one each period."""
 
-    sight = Sight(CAMERAS, 16, (1,))
+    policy_cameras = PolicyCameras(CAMERAS, 16, (1,))
 
     def __init__(self, stations: Stations) -> None:
         self._stations = stations
@@ -495,7 +495,7 @@ class Snaps:
     def begin(self, row: int, rng: np.random.Generator) -> None:
         pass
 
-    def glance(self, row: int) -> Future[Image]:
+    def capture(self, row: int) -> Future[Image]:
         rng = np.random.default_rng(len(self._stations._running[row].actions))
         answer: Future[Image] = Future()
         answer.set_result(rng.integers(0, 256, (2, 16, 16, 3), np.uint8))
@@ -505,7 +505,7 @@ class Snaps:
 @pytest.fixture
 def seeing() -> Stations:
     made = reach_stations()
-    made.glances = Snaps(made)
+    made.frame_capture = Snaps(made)
     return made
 
 
@@ -529,8 +529,8 @@ def test_a_policy_that_sees_acts_over_the_wire_as_it_does_here(seeing) -> None:
     with served(ChunkServer(policy, seeing, "abc")) as address:
         found = RemotePolicy.find(address)
         assert (found.spec.cameras, found.spec.size, found.spec.observation) == (("side",), 16, 1)
-        assert frozen.images(found) == 16
-        frozen.require_fit(found, seeing, "p")
+        assert policy_loading.images(found) == 16
+        policy_loading.require_fit(found, seeing, "p")
         kept = load(metadata(found), found.tensors())
         assert kept == found
         with pytest.raises(PolicyError, match="--images 16"):
@@ -546,10 +546,10 @@ def test_a_policy_that_sees_acts_over_the_wire_as_it_does_here(seeing) -> None:
                 connection.send(pack({**seen, "observation/side": each}))
             dark, light = (unpack(connection.recv(30))["actions"] for _ in range(2))
             assert not np.array_equal(dark, light)
-            driven = PolicyState(np.random.default_rng(3))
-            driven.pictures.append(np.zeros((2, 16, 16, 3), np.uint8))
+            state = PolicyState(np.random.default_rng(3))
+            state.pictures.append(np.zeros((2, 16, 16, 3), np.uint8))
             whole = np.zeros((1, 3, seeing.observation_size), np.float32)
-            here = policy.controller(seeing).chunks(whole, [driven])[0]
+            here = policy.controller(seeing).chunks(whole, [state])[0]
             np.testing.assert_array_equal(dark, here)
             connection.send(pack({**seen, "observation/side": picture[:8]}))
             assert "'observation/side' of uint8" in connection.recv(30)

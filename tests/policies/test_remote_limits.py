@@ -15,7 +15,7 @@ import pytest
 
 from enpire.environment import build_stations
 from enpire.errors import PolicyError, StoreError, UsageError
-from enpire.observe import frozen
+from enpire.observe import policy_loading
 from enpire.policies import ChunkPolicy
 from enpire.policies.remote import RemotePolicy, RemoteSpec
 from enpire.policies.remote.client import TOKEN
@@ -246,7 +246,7 @@ def test_a_task_that_a_server_names_by_a_path_is_not_run(tmp_path: object) -> No
     numbers = {"observation": 21, "action": 7, "history": 3, "stride": 2, "chunk": 8, "execute": 6}
     said = {"enpire": 1, "task": f"{tmp_path}/evil", "policy": "", "spread": [], **numbers}
     with listening(foreign(answers(8, 7), said)) as address:
-        found = frozen.load(address)
+        found = policy_loading.load(address)
     with pytest.raises(StoreError, match="--trust"):
         found.require_trusted(found.task, False)
     found.require_trusted("pick_cube", False)

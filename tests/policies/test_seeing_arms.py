@@ -8,7 +8,7 @@ from enpire.drivers import Picture
 from enpire.environment import Job
 from enpire.environment.cameras.twin_cameras import HEIGHT, WIDTH, calibrated
 from enpire.environment.core.policy_cameras import EVERY
-from enpire.environment.hardware.policy_cameras import WiredGlances
+from enpire.environment.hardware.policy_cameras import HardwareFrameCapture
 from enpire.environment.hardware.verifier_cameras import Lens
 from enpire.environment.stations.episode_state import StationPhase
 from enpire.policies.asynchronous import Asynchronous, live_controller
@@ -25,9 +25,11 @@ def test_it_is_shown_a_picture_for_each_chunk_and_they_are_kept() -> None:
     bench.wire.picture = lambda camera: Picture(bench.now, shown)
     cells = stations(bench)
     lenses = [Lens(camera, lambda image: image) for camera in calibrated(cells.twin.model)]
-    cells.glances = WiredGlances(cells.task, cells.sensors, [bench.wire], [lenses], SIZE)
-    sight = cells.sight
-    assert sight is not None
+    cells.frame_capture = HardwareFrameCapture(
+        cells.task, cells.sensors, [bench.wire], [lenses], SIZE
+    )
+    policy_cameras = cells.policy_cameras
+    assert policy_cameras is not None
     spec = PictureSpec(
         task=cells.task.name,
         observation=cells.observation_size,
@@ -36,9 +38,9 @@ def test_it_is_shown_a_picture_for_each_chunk_and_they_are_kept() -> None:
         chunk=8,
         execute=4,
         hidden=(8,),
-        cameras=sight.cameras,
+        cameras=policy_cameras.cameras,
         size=SIZE,
-        felt=sight.felt,
+        felt=policy_cameras.felt,
         channels=(4, 6),
     )
     controller = live_controller(PicturePolicy(spec), cells)

@@ -19,12 +19,12 @@ from benchmarks import safety as bench
 from enpire.cli import main
 from enpire.errors import SafetyError, StoreError, UsageError
 from enpire.safety.client import StationClient
-from enpire.safety.following import EVERY_S, Following
 from enpire.safety.launch import Supervision
 from enpire.safety.machine import Mode
 from enpire.safety.permit import Permit, permit, write_passed
 from enpire.safety.process import SupervisorProcess
 from enpire.safety.rules import GateRule
+from enpire.safety.setpoint_follower import EVERY_S, SetpointFollower
 
 pytestmark = pytest.mark.medium
 
@@ -67,7 +67,7 @@ def test_setpoints_are_followed_and_whoever_tells_them_may_be_held_up(station) -
             supervision.ask("episode")
             supervision.ask("arm" if client.status().mode is Mode.IDLE else "recover")
             wait(client, Mode.ARMED)
-            following = Following(station, client)
+            following = SetpointFollower(station, client)
             start = client.status().sent
             try:
                 for number, away in enumerate(way):

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 import enpire
-from enpire.commands.options.parser import Parser
+from enpire.cli.options.parser import Parser
 from enpire.errors import PolicyError, StoreError, UsageError
 from enpire.session import api
 from enpire.session.improvement import LoopEnd
@@ -237,7 +237,7 @@ def test_keywords_are_the_options_of_the_command_line(
     verb: str, module: str, call: Callable[..., Any], keywords: Any
 ) -> None:
     parser = Parser(verb, "")
-    importlib.import_module(f"enpire.commands.{module}").add_options(parser)
+    importlib.import_module(f"enpire.cli.{module}").add_options(parser)
     options = {action.dest for action in parser._actions} - {"help", "json", "menagerie"}
     named = {
         n for n, p in inspect.signature(call).parameters.items() if p.kind is not p.VAR_KEYWORD

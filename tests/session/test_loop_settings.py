@@ -13,7 +13,7 @@ from enpire.improvement.recipe import schedule
 from enpire.improvement.recipes.bc import BehaviourCloning
 from enpire.packs import find
 from enpire.packs.finder import available
-from enpire.rollout.loop.loop import LoopSettings
+from enpire.rollout.loop.settings import LoopSettings
 from enpire.session.loop_settings import first, least_sealed, merged, of_task
 
 SAID = """

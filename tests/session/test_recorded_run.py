@@ -13,7 +13,7 @@ import enpire
 from enpire.errors import EnpireError, StoreError
 from enpire.store import Run
 from enpire.types import Outcome, Purpose, Verdict
-from tests.commands.made_run import made
+from tests.cli.made_run import made
 from tests.store.samples import episode, same
 
 

@@ -81,7 +81,7 @@ def test_pictures_come_while_somebody_looks(station, served, monkeypatch) -> Non
         first = wire.picture("front")
         assert first is not None
         assert first.stamp == one.measured
-        (view,) = [c for c in server._pictures.eyes.cameras if c.name == "front"]
+        (view,) = [c for c in server._pictures.verifier_cameras.cameras if c.name == "front"]
         cube = view.project(one.twin.site_xpos[0, one.twin.model.site("task_cube").id])
         shown = coloured(local.CameraView(view, first.image, 0.0), (-15.0, 15.0), 100.0)
         assert shown.points.mean(axis=0) == pytest.approx(cube, abs=4.0)

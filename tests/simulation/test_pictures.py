@@ -22,9 +22,9 @@ def test_pictures_show_the_scene_of_their_time_and_come_no_oftener_than_a_camera
         pytest.skip(str(error))
     try:
         measured = one.measured
-        assert pictures.taken(clock.now, measured) is None
+        assert pictures.take(clock.now, measured) is None
         end = time.monotonic() + WAIT_S
-        while (there := pictures.taken(clock.now, measured)) is None and time.monotonic() < end:
+        while (there := pictures.take(clock.now, measured)) is None and time.monotonic() < end:
             time.sleep(0.01)
         assert there is not None
         views, at = there
@@ -35,10 +35,10 @@ def test_pictures_show_the_scene_of_their_time_and_come_no_oftener_than_a_camera
             red = coloured(view, (-15.0, 15.0), 100.0).points.mean(axis=0)
             assert red == pytest.approx(view.camera.project(cube), abs=4.0)
         time.sleep(0.1)
-        assert pictures.taken(clock.now, measured) is None  # its period is not over
+        assert pictures.take(clock.now, measured) is None  # its period is not over
         clock.now += round(PERIOD_S * 1e9)
-        pictures.taken(clock.now, measured)
-        while (there := pictures.taken(clock.now, measured)) is None and time.monotonic() < end:
+        pictures.take(clock.now, measured)
+        while (there := pictures.take(clock.now, measured)) is None and time.monotonic() < end:
             time.sleep(0.01)
         assert there is not None
     finally:

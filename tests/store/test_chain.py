@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from enpire.errors import StoreError
-from enpire.store import ledger as ledgers
-from enpire.store.ledger import UNCHAINED, Ledger
+from enpire.store import schema
+from enpire.store.ledger import Ledger
 from enpire.store.rows import EventRow, Interval, LogEntry, Phase, PolicyRow, RoundRow, SealedRow
+from enpire.store.schema import UNCHAINED
 
 from .samples import episode
 
@@ -18,7 +19,7 @@ from .samples import episode
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """A ledger with rows in every table, closed."""
-    ledgers.create(tmp_path / "ledger.sqlite")
+    schema.create(tmp_path / "ledger.sqlite")
     with Ledger(tmp_path / "ledger.sqlite", writable=True) as ledger:
         ledger.set_facts({"state": "running"})
         ledger.add_policy(PolicyRow("p0", "ab", "policies/p0.safetensors"))

@@ -106,7 +106,7 @@ def test_a_command_without_memory_says_one_line(
     def full(*_: object) -> int:
         raise MemoryError
 
-    monkeypatch.setattr("enpire.cli._run", full)
+    monkeypatch.setattr("enpire.cli.command_line._run", full)
     assert main(["list"]) == 1
     assert capsys.readouterr().err.count("\n") == 1
 

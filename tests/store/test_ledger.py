@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from enpire.errors import StoreError
-from enpire.store import ledger as ledgers
+from enpire.store import schema
 from enpire.store.ledger import Ledger
 from enpire.store.rows import (
     EventRow,
@@ -31,7 +31,7 @@ from .samples import episode, same
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    ledgers.create(tmp_path / "ledger.sqlite")
+    schema.create(tmp_path / "ledger.sqlite")
     with Ledger(tmp_path / "ledger.sqlite", writable=True) as opened:
         yield opened
 
@@ -180,7 +180,7 @@ def _pragma(path: Path, text: str) -> None:
 
 def test_a_newer_schema_is_refused(ledger: Ledger) -> None:
     ledger.close()
-    _pragma(ledger.path, f"user_version = {ledgers.VERSION + 1}")
+    _pragma(ledger.path, f"user_version = {schema.VERSION + 1}")
     with pytest.raises(StoreError, match="schema version 5, this enpire knows 4: update"):
         Ledger(ledger.path, writable=True)
 

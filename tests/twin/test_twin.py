@@ -86,15 +86,15 @@ def test_some_stations_can_be_looked_at_while_others_are_under_way(threads: int)
     for made in (alone, twin):
         made.ctrl[:] = np.linspace(-0.2, 0.2, 3)[:, None]
     alone.step(np.arange(3), 60)
-    twin.launch([0, 2], 30)
+    twin.start([0, 2], 30)
     before = twin.qpos[1].copy()
     assert twin.wait([1]) == []
     np.testing.assert_array_equal(twin.qpos[1], before)
-    twin.launch([1], 60)
+    twin.start([1], 60)
     twin.wait([2])
-    twin.launch([2], 30)
+    twin.start([2], 30)
     twin.wait([0])
-    twin.launch([0], 30)
+    twin.start([0], 30)
     assert twin.wait(range(3)) == twin.wait(range(3)) == []
     np.testing.assert_array_equal(twin.state, alone.state)
     np.testing.assert_array_equal(twin.site_xpos, alone.site_xpos)
@@ -108,7 +108,7 @@ def test_what_a_thread_stumbles_over_is_raised_where_one_waits(
         raise MemoryError("no more")
 
     monkeypatch.setattr(mujoco, "mj_step", stumble)
-    twin.launch([1], 5)
+    twin.start([1], 5)
     twin.wait([0, 2])
     with pytest.raises(MemoryError, match="no more"):
         twin.wait([1])

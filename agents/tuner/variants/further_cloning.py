@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from enpire.errors import RecipeError
+from enpire.improvement.behaviour_cloning import Training, fit
 from enpire.improvement.data import examples, instructive
 from enpire.improvement.recipe import Candidate, RecipeInputs, required
-from enpire.improvement.trainer import Training, fit
 
 
 @dataclass(frozen=True, slots=True)

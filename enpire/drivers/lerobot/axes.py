@@ -41,7 +41,7 @@ class Axes:
 
     @classmethod
     def read(cls, rows: Sequence[Table]) -> Axes:
-        """From the tables `[[lerobot.axes]]`; raises PackError naming file and key."""
+        """Read the tables `[[lerobot.axes]]`; raises PackError naming file and key."""
         found = [_axis(row) for row in rows]
         keys = tuple(key for key, _, _ in found)
         twice = next((key for key in keys if keys.count(key) > 1), None)

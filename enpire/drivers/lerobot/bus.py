@@ -101,7 +101,7 @@ class Bus:
                 if holding:
                     self._hold()
                 if wanted is not None:
-                    self._put(wanted)
+                    self._send(wanted)
                 self._look()
             except Exception as error:  # a vendor's library raises what it likes
                 self._error = error
@@ -117,9 +117,9 @@ class Bus:
         finally:  # if it cannot be read now, where it was a moment ago
             here = self._reading.position
             last = here if self._sent is None else self._sent
-            self._put(np.where(self._grippers, last, here))
+            self._send(np.where(self._grippers, last, here))
 
-    def _put(self, setpoint: FloatArray) -> None:
+    def _send(self, setpoint: FloatArray) -> None:
         self._robot.send_action(self._axes.theirs(setpoint))
         self._sent = setpoint
 

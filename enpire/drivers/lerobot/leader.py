@@ -85,7 +85,7 @@ class Teleoperator:
 
 
 class Leader(Teleoperator):
-    """Where the motors of a leader arm are; its axes are those of the arm."""
+    """A leader arm, read by its motors; its axes are those of the arm that follows."""
 
 
 class Deltas(Teleoperator):
@@ -110,14 +110,14 @@ class Deltas(Teleoperator):
                 self.intervenes = events.get(INTERVENES, False)
         return {key: wanted[key] for key in self._axes.keys}
 
-    def said(self) -> set[str]:
-        """Of `EVENTS`, those since it was last asked."""
+    def take_events(self) -> set[str]:
+        """Those of `EVENTS` that came since it was last asked."""
         with self._lock:
             said, self._said = self._said, set()
             return said
 
     def _events(self) -> dict[Any, Any]:
-        """By LeRobot's enumeration `TeleopEvents`."""
+        """The events by LeRobot's enumeration `TeleopEvents`."""
         found: dict[Any, Any] = self.device.get_teleop_events()
         return found
 

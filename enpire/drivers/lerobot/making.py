@@ -19,17 +19,17 @@ def make_robot(kind: str, config: dict[str, Any], where: str) -> Any:
     """
     robots = _imported("lerobot.robots")
     _imported("enpire.drivers.lerobot.simulated")  # LeRobot finds no plugins within packages
-    return _made(kind, config, where, robots.RobotConfig, robots, robots.make_robot_from_config)
+    return _make(kind, config, where, robots.RobotConfig, robots, robots.make_robot_from_config)
 
 
 def make_teleoperator(kind: str, config: dict[str, Any], where: str) -> Any:
     """The `lerobot.teleoperators.Teleoperator` of a type; see `make_robot`."""
     devices = _imported("lerobot.teleoperators")
     make = devices.make_teleoperator_from_config
-    return _made(kind, config, where, devices.TeleoperatorConfig, devices, make)
+    return _make(kind, config, where, devices.TeleoperatorConfig, devices, make)
 
 
-def _made(
+def _make(
     kind: str, config: dict[str, Any], where: str, base: Any, package: ModuleType, make: Any
 ) -> Any:
     import draccus

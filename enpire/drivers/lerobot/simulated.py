@@ -68,7 +68,7 @@ class SimulatedMotors(Robot):  # type: ignore[misc]  # as above
         self._open = True
 
     def calibrate(self) -> None:
-        """Its zeros are right."""
+        """Do nothing: its zeros are right."""
 
     def configure(self) -> None:
         """It has no registers."""

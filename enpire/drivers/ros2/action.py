@@ -152,9 +152,9 @@ class Goals:
         if takes and late:  # it was under way when all goals were given up
             self._services.cancel(goal, lambda given_up: None)
         elif takes:
-            self._services.result(goal, lambda ended: self._ended(number, ended))
+            self._services.result(goal, lambda ended: self._end(number, ended))
 
-    def _ended(self, number: int, ended: GoalResult) -> None:
+    def _end(self, number: int, ended: GoalResult) -> None:
         with self._lock:
             replaced = number != self._number and ended.code not in VIOLATED
             if number > self._stopped and not ended.good and not replaced:
@@ -184,7 +184,7 @@ def follow_joint_trajectory() -> Any:
 
 
 class ActionServices:
-    """Of an action server on a node's network."""
+    """The services of an action server on a node's network."""
 
     def __init__(self, node: Any, action: str, joints: Sequence[str]) -> None:
         """action: its name. joints: names in messages. Raises DriverError without control_msgs."""

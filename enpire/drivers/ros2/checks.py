@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import mujoco
 import numpy as np
 
-from enpire.drivers.ros2.node import Spinning, latched, until
+from enpire.drivers.ros2.node import Spinning, latched, wait_until
 from enpire.drivers.ros2.settings import CommandMode, Ros2Settings
 from enpire.errors import DriverError
 from enpire.packs import Robot
@@ -43,13 +43,13 @@ def connected(driver: ConnectingDriver, spinning: Spinning) -> None:
     """Raises DriverError with the first thing that is not as it must be."""
     settings = driver.settings
     where = f"in namespace {settings.namespace or '/'}"
-    if not until(lambda: len(driver.heard) >= STATES, CONNECT_S):
+    if not wait_until(lambda: len(driver.heard) >= STATES, CONNECT_S):
         raise DriverError(
             f"{len(driver.heard)} joint states on {settings.joint_states} {where} in "
             f"{CONNECT_S:g} s with all of {', '.join(settings.names(driver.robot))}: is the arm's "
             "bringup running, in this ROS_DOMAIN_ID?"
         )
-    if not until(lambda: all(driver.listeners.values()), CONNECT_S):
+    if not wait_until(lambda: all(driver.listeners.values()), CONNECT_S):
         deaf = [topic for topic, count in driver.listeners.items() if not count]
         raise DriverError(
             f"half open: joint states come, but nobody listens to {', '.join(deaf)}: is that "
@@ -115,7 +115,7 @@ def _controller(driver: ConnectingDriver, spinning: Spinning) -> None:
 
 
 def _state(spinning: Spinning, controller: str) -> str | None:
-    """As the controller manager says, or the controller itself."""
+    """The controller's state as the controller manager says, or the controller itself."""
     try:
         from controller_manager_msgs.srv import ListControllers
     except ImportError:
@@ -160,7 +160,7 @@ def _limits(driver: ConnectingDriver, spinning: Spinning) -> None:
         String, topic, lambda message: heard.append(message.data), latched()
     )
     try:
-        if not until(lambda: bool(heard), ANSWER_S):
+        if not wait_until(lambda: bool(heard), ANSWER_S):
             raise DriverError(
                 f"nobody publishes {topic}, so joints and limits cannot be held against the "
                 "pack's: start robot_state_publisher, or set limits_elsewhere = true in [ros2]"
@@ -194,7 +194,7 @@ def described(urdf: str) -> dict[str, tuple[float, float, float]]:
 def differences(
     robot: Robot, names: tuple[str, ...], said: dict[str, tuple[float, float, float]]
 ) -> list[str]:
-    """In which joints a pack allows more than the arm, in words."""
+    """The joints in which a pack allows more than the arm, in words."""
     wrong, at = [], 0
     for arm in robot.arms:
         model = mujoco.MjModel.from_xml_path(str(arm.model))

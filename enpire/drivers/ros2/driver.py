@@ -124,10 +124,12 @@ class Ros2:
         from trajectory_msgs.msg import JointTrajectory
 
         node, settings = spinning.node, self.settings
-        node.create_subscription(JointState, settings.joint_states, self._heard, sensor_data())
+        node.create_subscription(
+            JointState, settings.joint_states, self._on_joint_state, sensor_data()
+        )
         for arm, topic in enumerate(settings.wrenches):
             node.create_subscription(
-                WrenchStamped, topic, lambda m, arm=arm: self._felt(arm, m), sensor_data()
+                WrenchStamped, topic, lambda m, arm=arm: self._on_wrench(arm, m), sensor_data()
             )
         if settings.command is CommandMode.ACTION:
             action = f"{settings.controller}/follow_joint_trajectory"
@@ -165,7 +167,7 @@ class Ros2:
         if self._grippers is not None:
             self._grippers.publish(forward(setpoint[self._gripper_axes]))
 
-    def _heard(self, message: Any) -> None:
+    def _on_joint_state(self, message: Any) -> None:
         """A joint state: in the order of the axes, and stamped by this machine's clock."""
         arrived = self._clock()
         found = self._names.ordered(message)
@@ -180,5 +182,5 @@ class Ros2:
             if self._reading is None or measured > self._reading.stamp:
                 self._reading = Reading(measured, *found, self._force.copy())
 
-    def _felt(self, arm: int, message: Any) -> None:
+    def _on_wrench(self, arm: int, message: Any) -> None:
         self._force[arm] = force_of(message)

@@ -105,7 +105,7 @@ class Spinning:
         return bool(self.node._state_machine.current_state[1] == "active")
 
     def now(self) -> int:
-        """Of the node's clock, ns: the system's, or the simulation's."""
+        """The time of the node's clock, ns: the system's, or the simulation's."""
         return int(self.node.get_clock().now().nanoseconds)
 
     def call(self, kind: Any, service: str, request: Any, seconds: float) -> Any:
@@ -113,10 +113,10 @@ class Spinning:
         client = self.node.create_client(kind, service)
         try:
             end = time.monotonic() + seconds
-            if not until(client.service_is_ready, seconds):
+            if not wait_until(client.service_is_ready, seconds):
                 return None
             future = client.call_async(request)
-            if not until(future.done, max(end - time.monotonic(), POLL_S)):
+            if not wait_until(future.done, max(end - time.monotonic(), POLL_S)):
                 return None
             return future.result()
         finally:
@@ -138,7 +138,7 @@ class Spinning:
             self._executor.spin_once(LOOK_S)
 
 
-def until(holds: Callable[[], bool], seconds: float) -> bool:
+def wait_until(holds: Callable[[], bool], seconds: float) -> bool:
     """Wait until something holds; False if it does not in time."""
     end = time.monotonic() + seconds
     while not holds():

@@ -110,7 +110,7 @@ class Ros2Settings:
         return dict(zip(cameras, _as_many("images", self.images, own), strict=True))
 
     def names(self, robot: Robot) -> tuple[str, ...]:
-        """Of all axes, as `Reading` has them."""
+        """The names of all axes, as `Reading` has them."""
         joints, grippers = self.arm_joints(robot), self.grippers(robot)
         dof = len(robot.arms[0].home)
         result: list[str] = []

@@ -10,7 +10,7 @@ import numpy as np
 
 from enpire.drivers.driver import Clock, Picture, Site
 from enpire.drivers.ros2.messages import forward, objects_of, picture_of
-from enpire.drivers.ros2.node import Spinning, command, latched, sensor_data, until
+from enpire.drivers.ros2.node import Spinning, command, latched, sensor_data, wait_until
 from enpire.drivers.ros2.settings import COMPRESSED, Ros2Settings
 from enpire.drivers.wire import Fault, Objects
 from enpire.errors import DriverError, ResetFailed
@@ -42,7 +42,7 @@ class Ros2Wire:
         self._placed = 0  # of the simulator's scenes, the one before ours
         self._on: tuple[str, ...] | None = None
         node = self._spinning.node
-        node.create_subscription(PoseArray, settings.objects, self._seen, sensor_data())
+        node.create_subscription(PoseArray, settings.objects, self._on_object, sensor_data())
         self._fixture = node.create_publisher(String, settings.fixture, latched())
         if self.simulated:
             node.create_subscription(String, FAULTS, self._faulty, latched())
@@ -50,12 +50,12 @@ class Ros2Wire:
             self._place = node.create_publisher(Float64MultiArray, PLACE, command())
             self._vary = node.create_publisher(Float64MultiArray, VARY, command())
         self._spinning.start()
-        if not until(lambda: self._objects is not None, CONNECT_S):
+        if not wait_until(lambda: self._objects is not None, CONNECT_S):
             self.close()
             raise DriverError(
                 f"no tracked objects on {settings.objects} in namespace {settings.namespace or '/'}"
             )
-        if self.simulated and not until(self._heard_by_simulator, CONNECT_S):
+        if self.simulated and not wait_until(self._heard_by_simulator, CONNECT_S):
             self.close()
             raise DriverError("no simulated station listens, though [ros2] says simulated = true")
 
@@ -122,11 +122,11 @@ class Ros2Wire:
         return bool(self._place.get_subscription_count() and self._scene)
 
     def _age(self, header: Any) -> int:
-        """Of what has just come [ns]; below nought where its clock is ahead of ours."""
+        """The age of what has just come [ns]; below nought where its clock is ahead of ours."""
         stamp = int(header.stamp.sec) * 10**9 + int(header.stamp.nanosec)
         return self._spinning.now() - stamp
 
-    def _seen(self, message: Any) -> None:
+    def _on_object(self, message: Any) -> None:
         measured = self._clock() - max(self._age(message.header), 0)
         if self._objects is None or measured > self._objects.stamp:
             self._objects = objects_of(message, measured) or self._objects

@@ -22,7 +22,7 @@ class TwinArms:
     """Arms of a robot pack in another process's MuJoCo."""
 
     def __init__(self, robot: Robot, clock: Clock, site: Site) -> None:
-        """Those of the station whose runtime folder `site` names."""
+        """Drive the arms of the station whose runtime folder `site` names."""
         self._clock, self._site = clock, site
         self._axes = sum(len(arm.home) + 1 for arm in robot.arms)
         self._robot = robot.name

@@ -22,7 +22,7 @@ _PICTURE = struct.Struct("<qII")  # stamp, height, width
 
 
 def folder(runtime: Path) -> Path:
-    """Of its mailboxes and socket."""
+    """The folder of its mailboxes and socket."""
     return runtime / FOLDER
 
 
@@ -34,7 +34,7 @@ def encode_reading(reading: Reading) -> bytes:
 
 
 def decode_reading(body: bytes) -> Reading:
-    """Likewise."""
+    """Return the reading of a message."""
     stamp, axes, arms = _READING.unpack_from(body)
     numbers = np.frombuffer(body, np.float64, offset=_READING.size)
     position, velocity, effort = numbers[: 3 * axes].reshape(3, axes)
@@ -48,7 +48,7 @@ def encode_setpoint(stamp: int, setpoint: FloatArray | None) -> bytes:
 
 
 def decode_setpoint(body: bytes) -> tuple[int, FloatArray | None]:
-    """Its stamp, and the setpoint."""
+    """Return the stamp and the setpoint of a message."""
     stamp, stop = _SETPOINT.unpack_from(body)
     return stamp, None if stop else np.frombuffer(body, np.float64, offset=_SETPOINT.size)
 
@@ -60,7 +60,7 @@ def encode_objects(objects: Objects) -> bytes:
 
 
 def decode_objects(body: bytes) -> Objects:
-    """Likewise."""
+    """Return the objects of a message."""
     stamp, count = _OBJECTS.unpack_from(body)
     numbers = np.frombuffer(body, np.float64, offset=_OBJECTS.size)
     return Objects(

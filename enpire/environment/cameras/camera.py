@@ -49,7 +49,7 @@ class Camera:
         return result
 
     def outline(self, corners: FloatArray) -> FloatArray:
-        """Of a convex body with these corners (n, 3) [m]: corners (k, 2) in order [px]."""
+        """The outline of a convex body with these corners (n, 3) [m]: (k, 2) in order [px]."""
         pixels = self.project(corners).astype(np.float32)
         hull: FloatArray = cv2.convexHull(pixels)[:, 0].astype(np.float64)
         return hull
@@ -73,7 +73,7 @@ class CameraView:
     stamp: float
 
 
-class Eyes(Protocol):
+class VerifierCameras(Protocol):
     """The cameras of some stations, and a thread that takes pictures and looks at them."""
 
     def look[T](self, row: int, stamp: float, see: Callable[[list[CameraView]], T]) -> Future[T]:
@@ -111,7 +111,7 @@ def coloured(
 
 
 def fresh(views: Sequence[CameraView], now: float) -> list[CameraView]:
-    """Those that show what is at `now` [s]."""
+    """The views that show what is at `now` [s]."""
     return [view for view in views if now - view.stamp <= STALE]
 
 
@@ -205,7 +205,7 @@ def corners_of(A: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def outline_area(camera: Camera, corners: FloatArray) -> float:
-    """Of a convex body's outline in a picture [px^2]."""
+    """The area of a convex body's outline in a picture [px^2]."""
     return float(cv2.contourArea(camera.outline(corners).astype(np.float32)))
 
 

@@ -47,7 +47,7 @@ class CameraMarks:
     def placed(self, view: CameraView) -> CameraView | None:
         """The view with its camera where the marks say; None if they do not say one thing."""
         camera = view.camera
-        places, pixels = self._seen(view)
+        places, pixels = self._visible(view)
         if len(places) < ENOUGH:
             return None
         by = np.zeros(6)
@@ -68,8 +68,8 @@ class CameraMarks:
             return None
         return replace(view, camera=found)
 
-    def _seen(self, view: CameraView) -> tuple[FloatArray, FloatArray]:
-        """Those that are seen whole: where they lie (m, 3) [m], where they are seen (m, 2) [px]."""
+    def _visible(self, view: CameraView) -> tuple[FloatArray, FloatArray]:
+        """The marks that are seen whole: places (m, 3) [m], and where they are seen (m, 2) [px]."""
         camera = view.camera
         mask = coloured(view, MAGENTA, SATURATION).mask.astype(np.uint8)
         count, _, stats, centres = cv2.connectedComponentsWithStats(mask)

@@ -33,7 +33,7 @@ DrawLooks = Callable[[mujoco.MjModel, np.random.Generator], Looks]
 
 
 def looks(model: mujoco.MjModel, rng: np.random.Generator) -> Looks:
-    """Of one episode, about those of `model`, which is not changed."""
+    """The looks of one episode, about those of `model`, which is not changed."""
     lights, cameras = model.nlight, np.flatnonzero(model.cam_bodyid == 0)
     bright = 1 + rng.uniform(-BRIGHTNESS, BRIGHTNESS, (lights, 1))
     towards = model.light_dir + rng.uniform(-LEANING, LEANING, (lights, 3))

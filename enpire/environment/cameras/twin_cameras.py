@@ -127,7 +127,7 @@ class Renderings:
         self._end()
 
 
-class TwinEyes:
+class TwinVerifierCameras:
     """What the verifier sees: the whole bench, as the calibrated cameras of a station show it."""
 
     def __init__(

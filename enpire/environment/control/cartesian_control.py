@@ -109,7 +109,7 @@ class CartesianControl:
         self.reset_limits = self._limits(reset or spec)
 
     def _limits(self, spec: ActionSpec) -> tuple[Any, ...]:
-        """Of actions, as `kernels.move` takes them."""
+        """The limits of actions, as `kernels.move` takes them."""
         robot = self.twin.scene.robot
         low = np.maximum([arm.low for arm in spec.arms], robot.limits.workspace_low)
         high = np.minimum([arm.high for arm in spec.arms], robot.limits.workspace_high)

@@ -21,7 +21,7 @@ class ChunkExecutor:
         self._substeps, self._force_limit = substeps, force_limit
         self._own = threading.local()  # views of each thread's simulation
 
-    def fly(self, row: int, plan: Float32Array, first: int) -> tuple[Readings, FloatArray]:
+    def advance(self, row: int, plan: Float32Array, first: int) -> tuple[Readings, FloatArray]:
         """Carry a station over a period, and then over those of its plan (k, act).
 
         first: the control period since its reset in which the plan begins. Returns what was read in
@@ -55,7 +55,7 @@ class ChunkExecutor:
             )
             return self._substeps * (begun + 1)
 
-        sensors.twin.carry(row, run)
+        sensors.twin.run(row, run)
         readings = Readings(*(values[:begun] for values in sensed))
         return readings, sent[:begun].reshape(begun, control.command[0].size)
 

@@ -1,9 +1,9 @@
 """What control and sensing compute every period for the stations that are due, compiled.
 
-Between two flights of a station there are some hundred numbers to gather and a small system to
-solve for each arm. In NumPy that is dozens of calls on arrays of a few bytes, each dearer than what
-it computes; here it is one call each. Every row is computed by itself, in a fixed order and without
-fast-math, so a station's result does not depend on how many others are computed with it.
+Between two physics steps of a station there are some hundred numbers to gather and a small system
+to solve for each arm. In NumPy that is dozens of calls on arrays of a few bytes, each dearer than
+what it computes; here it is one call each. Every row is computed by itself, in a fixed order and
+without fast-math, so a station's result does not depend on how many others are computed with it.
 
 rows are the stations that are due, shape (m,); the twin's arrays have a row per station and the
 names that MuJoCo gives them; tables have a row per arm and say where its quantities stand in these

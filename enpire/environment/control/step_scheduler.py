@@ -1,9 +1,10 @@
-"""Control periods of many stations on a few threads: think, then fly.
+"""Control periods of many stations on a few threads: policy steps, then physics steps.
 
-A thread that finds a flight waiting carries it out. One that finds none thinks for all stations
-that have landed by then, in one call, which makes their flights. So what thinks is called seldom,
-for many stations at a time, while other threads fly: after a millisecond of physics the processor
-has forgotten it, and calling it anew for every station costs several times what it computes.
+A thread that finds a physics step waiting carries it out. One that finds none runs a policy step
+for all stations that are done by then, in one call, which queues their next physics steps. So the
+policy step is called seldom, for many stations at a time, while other threads step physics. After a
+millisecond of physics the processor's caches no longer hold its code. To call it anew for every
+station costs several times what it computes.
 """
 
 from __future__ import annotations
@@ -12,32 +13,40 @@ import threading
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from enpire.twin.crew import Crew
+from enpire.twin.thread_pool import ThreadPool
 
-Think = Callable[[list[int]], list[int]]
-"""Looks at stations that have landed and decides for them; returns those that fly."""
+PolicyStep = Callable[[list[int]], list[int]]
+"""Senses and decides for stations whose physics step is done; returns those that step again."""
 
-Fly = Callable[[int, int], int]
-"""Carries a station over a period, and on over so many at most; returns over how many."""
+PhysicsStep = Callable[[int, int], int]
+"""Steps a station over a period, and on over so many at most; returns over how many."""
 
 
 class StepScheduler:
-    """Carries stations from one control period to the next.
+    """Steps stations from one control period to the next.
 
-    One thread thinks at a time, so what it calls need not know of threads. A station takes part
-    from a tick that names it until it is `left`.
+    One thread runs a policy step at a time, so what it calls need not know of threads. A station
+    takes part from a tick that names it until it is `left`.
     """
 
-    def __init__(self, crew: Crew, think: Think, fly: Fly, goes_on: Callable[[int], bool]) -> None:
-        """Fly on `crew`; only a station that `goes_on` may run ahead of the ticks."""
-        self._crew = crew
-        self._think, self._fly, self._goes_on = think, fly, goes_on
-        self._thinking = threading.Lock()
+    def __init__(
+        self,
+        pool: ThreadPool,
+        policy_step: PolicyStep,
+        advance: PhysicsStep,
+        goes_on: Callable[[int], bool],
+    ) -> None:
+        """Step physics on `pool`; only a station that `goes_on` may run ahead of the ticks."""
+        self._pool = pool
+        self._policy_step, self._advance, self._goes_on = policy_step, advance, goes_on
+        self._deciding = threading.Lock()
         self._change = threading.Condition(threading.Lock())
         self._ticks = self._ahead = 0
         self._begun: dict[int, int] = {}  # the last tick whose period a station has begun
-        self._at_work: set[int] = set()  # stations from their thinking until they have landed
-        self._held: set[int] = set()  # stations that wait for something else than their flight
+        self._at_work: set[int] = (
+            set()
+        )  # stations from their policy step until their physics is done
+        self._held: set[int] = set()  # stations that wait for something else than physics
         self._postponed: set[int] = set()  # those of them whose period has not begun
         self._error: BaseException | None = None
         self._broken: BaseException | None = None  # of this class itself: nothing can go on
@@ -45,15 +54,15 @@ class StepScheduler:
     def tick(self, rows: Iterable[int], ahead: int) -> None:
         """Have `rows`, and those that take part, begin their next period, unless they have.
 
-        Meanwhile, and after it, they may begin up to `ahead` more. What thinking raises is raised
-        here.
+        Meanwhile, and after it, they may begin up to `ahead` more. What a policy step raises is
+        raised here.
         """
         with self._change:
             for row in rows:
                 self._begun.setdefault(row, self._ticks)
             self._ticks += 1
             self._ahead = ahead
-        self._until(lambda: min(self._begun.values(), default=self._ticks) >= self._ticks)
+        self._wait_until(lambda: min(self._begun.values(), default=self._ticks) >= self._ticks)
         if self._error is not None:
             error, self._error = self._error, None
             raise error
@@ -86,22 +95,22 @@ class StepScheduler:
             self._change.notify_all()
 
     def wait(self) -> None:
-        """Until all have landed, and begin nothing more."""
+        """Until the physics of all is done, and begin nothing more."""
         with self._change:
             self._ahead = 0
-        self._until(lambda: not self._at_work)
+        self._wait_until(lambda: not self._at_work)
 
-    def _until(self, reached: Callable[[], bool]) -> None:
-        """Work with the crew until something is reached."""
-        crew = self._crew
+    def _wait_until(self, reached: Callable[[], bool]) -> None:
+        """Work with the pool until something is reached."""
+        pool = self._pool
 
         def over() -> bool:
             return self._broken is not None or reached()
 
         while not over():
-            if not crew.help() and not self._go_on():
+            if not pool.help() and not self._go_on():
                 with self._change:
-                    self._change.wait_for(lambda: over() or crew.wanted or self._due())
+                    self._change.wait_for(lambda: over() or pool.wanted or self._due())
         if self._broken is not None:
             raise self._broken
 
@@ -117,19 +126,19 @@ class StepScheduler:
         ]
 
     def _go_on(self) -> bool:
-        """Think for those that are due, unless a flight is waiting; False if it came to nothing."""
-        crew = self._crew
-        if crew.wanted:
+        """Run a policy step for those that are due; False if none is, or a physics step waits."""
+        pool = self._pool
+        if pool.wanted:
             return False
-        with self._thinking:
+        with self._deciding:
             with self._change:
-                due = [] if crew.wanted else self._due()
+                due = [] if pool.wanted else self._due()
                 self._at_work.update(due)
             if not due:
                 return False
-            flying: list[int] = []
+            going_on: list[int] = []
             try:
-                flying = self._think(due)
+                going_on = self._policy_step(due)
             except BaseException as error:  # for `tick` to raise, on the thread that called it
                 self._error = error
             with self._change:
@@ -137,20 +146,20 @@ class StepScheduler:
                     if row not in self._postponed:
                         self._begun[row] += 1
                 self._postponed.clear()
-                self._at_work.difference_update(set(due) - set(flying))
-                for row in flying:
-                    crew.put(partial(self._flight, row))
+                self._at_work.difference_update(set(due) - set(going_on))
+                for row in going_on:
+                    pool.put(partial(self._advance_task, row))
                 self._change.notify_all()
         return True
 
-    def _flight(self, row: int) -> None:
-        flown = 1
+    def _advance_task(self, row: int) -> None:
+        periods = 1
         try:
-            flown = self._fly(row, 1 + max(self._ticks + self._ahead - self._begun[row], 0))
+            periods = self._advance(row, 1 + max(self._ticks + self._ahead - self._begun[row], 0))
         except BaseException as error:
             self._error = error
         with self._change:
-            self._begun[row] += flown - 1
+            self._begun[row] += periods - 1
             self._at_work.discard(row)
             self._change.notify_all()
         try:

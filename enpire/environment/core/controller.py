@@ -98,7 +98,7 @@ class SupervisedController(Controller, Protocol):
     """A controller in which a person, or who stands for one, has a hand."""
 
     def word(self, row: int) -> PeriodCommand:
-        """Of a station's next period."""
+        """The command for a station's next period."""
         ...
 
     def ended(self, row: int) -> None:
@@ -123,14 +123,14 @@ def decided(controller: Controller, row: int, observation: Float32Array) -> bool
 
 
 def intervened(controller: Controller, row: int, length: int) -> Flags:
-    """In which of the `length` periods of a station's episode somebody helped, (length,)."""
+    """The periods (length,) of a station's episode in which somebody helped."""
     if not isinstance(controller, Assisted):
         return np.zeros(length, bool)
     return np.array(controller.intervened(row)[:length], bool)
 
 
 def rewound(controller: Controller, row: int, length: int) -> Flags:
-    """In which of these hands only went back, or waited for the help, (length,)."""
+    """The periods (length,) of these in which hands only went back, or waited for the help."""
     if not isinstance(controller, Assisted):
         return np.zeros(length, bool)
     return np.array(controller.rewound(row)[:length], bool)

@@ -40,7 +40,7 @@ def where(error: BaseException, folder: Path) -> str:
 
 
 def described(error: BaseException, folder: Path) -> str:
-    """In one line, for a person."""
+    """Describe an error in one line, for a person."""
     if isinstance(error, TookTooLong):
         return str(error)
     return f"{where(error, folder)}: {type(error).__name__}: {error}"
@@ -87,7 +87,7 @@ class WatchedCall:
                 return f"no verdict after {limit.clock_s:g} s"
 
 
-def within[T](limit: CallLimit, call: Callable[[], T], folder: Path) -> T:
+def call_within[T](limit: CallLimit, call: Callable[[], T], folder: Path) -> T:
     """What `call` returns or raises, on a thread of its own.
 
     Raises:

@@ -50,7 +50,7 @@ class FailureDetector(Protocol):
 
 
 class OperatorQueue(Protocol):
-    """Where stations ask for help, and who helps is found."""
+    """The queue in which stations ask for help, and are found somebody who helps."""
 
     @property
     def open(self) -> bool:
@@ -131,7 +131,7 @@ class Turn(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _Posture:
-    """Of the hands at one period: (arms, 3) m, (arms, 3, 3); what grippers were told, (arms,)."""
+    """The hands' posture at one period: (arms, 3) m, (arms, 3, 3); grippers' setpoints, (arms,)."""
 
     position: FloatArray
     rotation: FloatArray
@@ -192,7 +192,7 @@ class InterventionWrapper:
         episodes = [self._episodes[row] for row in rows.tolist()]
         actions = np.empty((len(rows), 7 * len(self._scale)), np.float32)
         for i, (row, one) in enumerate(zip(rows.tolist(), episodes, strict=True)):
-            if one.turn is not Turn.POLICY and self._over(row, one.turn):
+            if one.turn is not Turn.POLICY and self._help_is_over(row, one.turn):
                 self._give_back(row, one)
             if one.turn is Turn.POLICY:
                 self._look(row, one, self._watch.trouble(row, observations[i]))
@@ -253,7 +253,7 @@ class InterventionWrapper:
         return [turn is not Turn.POLICY for turn in self._episodes[row].turns]
 
     def rewound(self, row: int) -> list[bool]:
-        """Those of them in which hands went back, or waited there."""
+        """The periods of them in which hands went back, or waited there."""
         return [turn in (Turn.BACK, Turn.WAIT) for turn in self._episodes[row].turns]
 
     def _look(self, row: int, one: _Episode, back_to: int | None) -> None:
@@ -269,7 +269,7 @@ class InterventionWrapper:
         one.back_to = min(back_to, one.at)
         one.left = one.at - one.back_to + SLACK
 
-    def _over(self, row: int, turn: Turn) -> bool:
+    def _help_is_over(self, row: int, turn: Turn) -> bool:
         """Whether who helps gives back, or has left."""
         return not self._desk.open or (turn is Turn.CORRECT and self._desk.gives_back(row))
 
@@ -301,22 +301,22 @@ class InterventionWrapper:
         """Towards the posture before, with grippers as they were there; None once it is done."""
         to = one.way[one.at]
         for _ in range(FASTEST):
-            if one.at > one.back_to and self._off(to, readings) < NEAR:
+            if one.at > one.back_to and self._distance(to, readings) < NEAR:
                 one.at -= 1
                 to = one.way[one.at]
         one.left -= 1
-        if one.left < 0 or (one.at == one.back_to and self._off(to, readings) < THERE):
+        if one.left < 0 or (one.at == one.back_to and self._distance(to, readings) < THERE):
             return None
         action = np.empty((len(self._scale), 7))
         action[:, :6] = np.clip(GAIN * self._twist(to, readings), -1.0, 1.0)
         action[:, 6] = to.gripper
         return action.ravel().astype(np.float32)
 
-    def _off(self, to: _Posture, readings: Readings) -> float:
+    def _distance(self, to: _Posture, readings: Readings) -> float:
         return float(abs(self._twist(to, readings)).max())
 
     def _twist(self, to: _Posture, readings: Readings) -> FloatArray:
-        """To a posture, in full actions, (arms, 6); nothing along axes that are held."""
+        """The twist to a posture, in full actions, (arms, 6); nothing along axes that are held."""
         move = to.position - readings.hand_position[0]
         turn = to.rotation @ readings.hand_rotation[0].transpose(0, 2, 1)
         twist = np.concatenate([move, Rotation.from_matrix(turn).as_rotvec()], axis=1)

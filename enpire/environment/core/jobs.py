@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +13,25 @@ from enpire.types import Float32Array, Purpose
 
 LOOKS = 8  # parts of the time limit, at the ends of which an execution may be given up
 
+LABELS = (
+    "id",
+    "seed",
+    "purpose",
+    "policy",
+    "round",
+    "exploration",
+    "variant",
+    "forked",
+    "staleness",
+)
+"""Of a job, what its episode says too."""
+
 GiveUp = Callable[[Float32Array, float], str | None]
 """Why an execution is to be ended, or None: from what is seen, (obs,), and the share of the time
 limit that is over."""
 
 
-def named(purpose: Purpose, round: int, policy: str, seed: int, variant: int = 0) -> str:
+def episode_id(purpose: Purpose, round: int, policy: str, seed: int, variant: int = 0) -> str:
     """What an episode is called; one that was cut short, and is run again, has more to its name."""
     name = f"{purpose.value}-{round}-{policy}-{seed:016x}"
     return f"{name}-{variant}" if variant else name
@@ -72,7 +86,12 @@ class Job:
     @property
     def id(self) -> str:
         """Unique in a run: what for, in which round, by whom, from which initial condition."""
-        return named(self.purpose, self.round, self.policy, self.seed, self.variant)
+        return episode_id(self.purpose, self.round, self.policy, self.seed, self.variant)
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        """What an episode of this job says of it, by the names of `Episode`'s fields."""
+        return {name: getattr(self, name) for name in LABELS}
 
     def streams(self) -> Streams:
         """What its random draws come from, anew."""

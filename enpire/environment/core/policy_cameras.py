@@ -29,7 +29,7 @@ EVERY = 4  # control periods between pictures of who decides more often and need
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class PolicyCameras:
     """What a policy sees. size: of each picture, width and height [px].
 
     cameras: by name, in their order. felt: entries of the task's observation that no tracker has
@@ -41,22 +41,22 @@ class Sight:
     felt: tuple[int, ...]
 
 
-class Glances(Protocol):
+class FrameCapture(Protocol):
     """Takes a station's pictures for its policy."""
 
     @property
-    def sight(self) -> Sight: ...
+    def policy_cameras(self) -> PolicyCameras: ...
 
     def begin(self, row: int, rng: np.random.Generator) -> None:
         """A new episode begins at station `row`; rng: for how it looks."""
         ...
 
-    def glance(self, row: int) -> Future[Image]:
-        """Of station `row` as it is now, (cameras, size, size, 3); returns at once."""
+    def capture(self, row: int) -> Future[Image]:
+        """Take a picture of station `row`, (cameras, size, size, 3); returns at once."""
         ...
 
 
-class TwinGlances:
+class TwinFrameCapture:
     """Renders the pictures; without shadows, which take most of the time and show the least."""
 
     def __init__(
@@ -73,19 +73,21 @@ class TwinGlances:
         corners = boxes(task.actions, twin.scene.robot)
         for camera in cameras:
             crop(model, camera.name, (corners - camera.position) @ camera.rotation)
-        self.sight = sight_of(task, sensors, size)
+        self.policy_cameras = policy_cameras_of(task, sensors, size)
         shape = size, size
-        self._renderings = Renderings(twin, model, self.sight.cameras, shape, shadows=False)
+        self._renderings = Renderings(
+            twin, model, self.policy_cameras.cameras, shape, shadows=False
+        )
         self._as_built, self._draw_looks = copy.copy(model), draw_looks
         self._looks: dict[int, Looks] = {}
 
     def begin(self, row: int, rng: np.random.Generator) -> None:
-        """See `Glances`."""
+        """See `FrameCapture`."""
         if self._draw_looks is not None:
             self._looks[row] = self._draw_looks(self._as_built, rng)
 
-    def glance(self, row: int) -> Future[Image]:
-        """See `Glances`; the station must not be under way."""
+    def capture(self, row: int) -> Future[Image]:
+        """See `FrameCapture`; the station must not be under way."""
         return self._renderings.of(row, _stacked, self._looks.get(row, {}))
 
     def close(self) -> None:
@@ -97,10 +99,10 @@ def _stacked(images: list[Image]) -> Image:
     return np.stack(images)
 
 
-def sight_of(task: Task, sensors: Sensors, size: int) -> Sight:
+def policy_cameras_of(task: Task, sensors: Sensors, size: int) -> PolicyCameras:
     """What policies see of a twin in pictures of `size` [px], whether or not it can be rendered."""
     cameras = tuple(camera.name for camera in calibrated(sensors.twin.model))
-    return Sight(cameras, size, felt(task, sensors))
+    return PolicyCameras(cameras, size, felt_entries(task, sensors))
 
 
 def boxes(actions: ActionSpec, robot: Robot) -> FloatArray:
@@ -134,7 +136,7 @@ def square(points: FloatArray) -> tuple[FloatArray, float]:
     return (low + high) / 2, float((high - low).max())
 
 
-def felt(task: Task, sensors: Sensors) -> tuple[int, ...]:
+def felt_entries(task: Task, sensors: Sensors) -> tuple[int, ...]:
     """Entries of the task's observation that are there without a tracker."""
     blank, _ = sensors.blank(1)
     for values in blank:

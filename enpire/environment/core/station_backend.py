@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from enpire.environment.core.controller import Controller
 from enpire.environment.core.jobs import Job
-from enpire.environment.core.policy_cameras import Sight
+from enpire.environment.core.policy_cameras import PolicyCameras
 from enpire.environment.core.task import Parameter, Task
 from enpire.types import Episode
 
@@ -19,8 +19,8 @@ class StationBackend(Protocol):
 
     period: of control [s]. packs: what an episode's outcome depends on, by name. aside: stations
     that take no more jobs, and why; a station may be put in. lose: one that is busy is lost, which
-    sets it aside; `recover` takes it back. sight: what policies see by cameras; None: they see what
-    a tracker says. live: time goes on there while a policy thinks.
+    sets it aside; `recover` takes it back. policy_cameras: what policies see by cameras; None: they
+    see what a tracker says. live: time goes on there while a policy thinks.
     """
 
     @property
@@ -47,7 +47,7 @@ class StationBackend(Protocol):
     def action_size(self) -> int: ...
 
     @property
-    def sight(self) -> Sight | None: ...
+    def policy_cameras(self) -> PolicyCameras | None: ...
 
     @property
     def repeatable(self) -> bool: ...
@@ -115,6 +115,6 @@ class StationEvent:
 class Eventful(Protocol):
     """Stations on which things happen that are no episode's alone: stops, faults of their wires."""
 
-    def happened(self, last: bool = False) -> list[StationEvent]:
+    def new_events(self, last: bool = False) -> list[StationEvent]:
         """What has, since it was asked last; last: also what is not over."""
         ...

@@ -120,9 +120,9 @@ def _parsed(table: Table, task: Task) -> Symmetry:
         turn=turn,
         shift=(shift[0], shift[1], shift[2]),
         vectors=tuple(names.plane(stem) for stem in stems),
-        points=tuple(_point(each, stem, names) for stem, each in _named(table, "points")),
-        rotations=tuple(_rotation(each, stem, names) for stem, each in _named(table, "rotations")),
-        yaws=tuple(_yaw(each, name, names) for name, each in _named(table, "yaws")),
+        points=tuple(_point(each, stem, names) for stem, each in _tables(table, "points")),
+        rotations=tuple(_rotation(each, stem, names) for stem, each in _tables(table, "rotations")),
+        yaws=tuple(_yaw(each, name, names) for name, each in _tables(table, "yaws")),
         actions=_planes(task.actions, table.where),
     )
 
@@ -145,7 +145,7 @@ class _Names:
         return self.entry(f"{stem}_x"), self.entry(f"{stem}_y")
 
 
-def _named(table: Table, key: str) -> list[tuple[str, Table]]:
+def _tables(table: Table, key: str) -> list[tuple[str, Table]]:
     if not table.has(key):
         return []
     inner = table.table(key)

@@ -226,7 +226,7 @@ class Task(ABC):
         A task that overrides it can be verified by cameras. A predicate that the views do not give
         is unsure. A verdict that is `undecided` is asked for again with new views, some times.
         """
-        raise NotImplementedError(f"{self.name} has no eyes: see `looks`")
+        raise NotImplementedError(f"{self.name} is not verified by cameras: see `looks`")
 
     @property
     def looks(self) -> bool:
@@ -265,7 +265,7 @@ class Task(ABC):
 
 
 def time_left(elapsed: float, *moments: float) -> float:
-    """To the next of some moments, given in their order; 0 once all have come [s]."""
+    """The time to the next of some moments, given in their order; 0 once all have come [s]."""
     return next((moment - elapsed for moment in moments if elapsed < moment), 0.0)
 
 

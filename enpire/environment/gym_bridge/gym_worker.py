@@ -132,7 +132,7 @@ def arguments(query: str) -> dict[str, Any]:
     return found
 
 
-def _alike(space: Box) -> bool:
+def _is_constant(space: Box) -> bool:
     return bool((space.low == space.high).all())
 
 
@@ -151,7 +151,7 @@ class Spaces:
                 f"its actions are {action}: bounds beyond {WIDEST:g} are none, and an action is a "
                 "share of them; wrap it"
             )
-        if action.low.size and ((action.low > action.high).any() or _alike(action)):
+        if action.low.size and ((action.low > action.high).any() or _is_constant(action)):
             raise Unsuitable(f"its actions are {action}: nothing lies between its bounds; wrap it")
         seen = without_images(observation)
         if seen is None:
@@ -357,7 +357,10 @@ class Single:
         keys: Sequence[str] = SAYS,
         begin: Callable[[Any], Acts] | None = None,
     ) -> None:
-        """keys: see `said`. begin: see `script_of`. Raises Unsuitable: it cannot be a station."""
+        """keys: see `success_claims`. begin: see `script_of`.
+
+        Raises Unsuitable: it cannot be a station.
+        """
         self._env, self._keys, self._begin = env, keys, begin
         self._acts: Acts | None = None  # of this episode
         self._seen: Any = None
@@ -382,7 +385,7 @@ class Single:
             Misfit: that makes no sense.
         """
         if self._acts is None:
-            self._acts = _begun(self._begin, self._env)
+            self._acts = _script_acts(self._begin, self._env)
         return self._spaces.unscaled(self._acts(self._seen))
 
     def close(self) -> None:
@@ -400,7 +403,7 @@ class Single:
         result = self._env.reset(seed=seed)
         try:
             self._seen, info = parts(result, "reset", ("observation", "info"))
-            said(info, ())  # a dictionary
+            success_claims(info, ())  # a dictionary
             return {}, self._spaces.vector(self._seen)
         except Misfit as misfit:
             return self._wrong(misfit)
@@ -411,7 +414,7 @@ class Single:
             names = ("observation", "reward", "terminated", "truncated", "info")
             self._seen, reward, terminated, truncated, info = parts(result, "step", names)
             self._steps += 1
-            found = told(reward, terminated, truncated, said(info, self._keys))
+            found = step_message(reward, terminated, truncated, success_claims(info, self._keys))
             found["truncated"] = found["truncated"] or self._steps >= LONGEST
             return found, self._spaces.vector(self._seen)
         except Misfit as misfit:
@@ -469,7 +472,7 @@ class Several:
     def suggest(self, row: int) -> Vector:
         """See `Single`."""
         if row not in self._acts:
-            self._acts[row] = _begun(self._begin, self._env)
+            self._acts[row] = _script_acts(self._begin, self._env)
         return self._spaces.unscaled(self._acts[row](self._seen[row]))
 
     def close(self) -> None:
@@ -501,8 +504,8 @@ class Several:
             wrong, vector = seen[row]
             if not wrong:
                 try:
-                    found = said_of(infos, row, self._keys)
-                    wrong = told(rewards[row], terminated[row], late[row], found)
+                    found = success_claims_of(infos, row, self._keys)
+                    wrong = step_message(rewards[row], terminated[row], late[row], found)
                 except Misfit as misfit:
                     wrong = {"wrong": str(misfit)}
             came[row] = wrong, vector
@@ -521,7 +524,7 @@ class Several:
         return found
 
 
-def _begun(begin: Callable[[Any], Acts] | None, env: Any) -> Acts:
+def _script_acts(begin: Callable[[Any], Acts] | None, env: Any) -> Acts:
     acts = begin(env) if begin is not None else None
     if not callable(acts):
         raise Misfit(f"its script's begin(env) returned {short(acts)}: a function is needed")
@@ -536,10 +539,10 @@ def parts(result: Any, what: str, names: tuple[str, ...]) -> Any:
     return result
 
 
-def told(
+def step_message(
     reward: Any, terminated: Any, truncated: Any, success: Sequence[tuple[str, Any]]
 ) -> dict[str, Any]:
-    """What came of a step. success: see `said`.
+    """What came of a step. success: see `success_claims`.
 
     `unclear` is a success that is neither true nor false: whether it counts, its rule knows.
 
@@ -600,17 +603,19 @@ def agreed(success: Sequence[tuple[str, Any]]) -> bool | None:
     return found
 
 
-def said(info: Any, keys: Sequence[str]) -> list[tuple[str, Any]]:
-    """By which of `keys` an info says whether it was a success, and what."""
+def success_claims(info: Any, keys: Sequence[str]) -> list[tuple[str, Any]]:
+    """Return by which of `keys` an info says whether it was a success, and what."""
     if not isinstance(info, dict):
         raise Misfit(f"its info is {short(info)}, and no dictionary")
     return [(key, info[key]) for key in keys if info.get(key) is not None]
 
 
-def said_of(infos: dict[str, Any], row: int, keys: Sequence[str]) -> list[tuple[str, Any]]:
-    """The same of one environment of a vector; `_KEY` is who says KEY at all."""
+def success_claims_of(
+    infos: dict[str, Any], row: int, keys: Sequence[str]
+) -> list[tuple[str, Any]]:
+    """The same of one environment of a vector; the key `_KEY` tells who says KEY at all."""
     if "final_info" in infos and infos["_final_info"][row]:  # it has reset itself in this step
-        return said_of(infos["final_info"], row, keys)
+        return success_claims_of(infos["final_info"], row, keys)
     there = [k for k in keys if k in infos and ("_" + k not in infos or infos["_" + k][row])]
     return [(key, infos[key][row]) for key in there if infos[key][row] is not None]
 
@@ -648,8 +653,8 @@ def serve(
     """Answer until the other side closes.
 
     Asked are `seeds`, a list of [station, seed], `rows`, the stations that step the rows of the
-    array, and which of them are `scripted`. Answered are `told`, a list of what came of each, in
-    that order, for the scripted with what the script would do next, and what they see.
+    array, and which of them are `scripted`. Answered are `told`, a list of what came of
+    each, in that order, for the scripted with what the script would do next, and what they see.
     """
     try:
         environment = make(task, stations, key, script)

@@ -58,12 +58,12 @@ class ScriptedPolicy:
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """Begin the script anew; raises PolicyError where it fails."""
-        with self._named():
+        with self._blamed():
             self._acts[row] = self._begin(self._task)
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
         """Each episode's own action; raises PolicyError for one of another shape, or for none."""
-        with self._named():
+        with self._blamed():
             actions = [
                 np.asarray(self._acts[row](seen), dtype=np.float32)
                 for row, seen in zip(rows.tolist(), observations, strict=True)
@@ -73,7 +73,7 @@ class ScriptedPolicy:
         return np.stack(actions).clip(-1.0, 1.0)
 
     @contextmanager
-    def _named(self) -> Iterator[None]:
+    def _blamed(self) -> Iterator[None]:
         """Say in which line of the script something went wrong, and what."""
         try:
             yield

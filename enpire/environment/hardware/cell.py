@@ -66,10 +66,10 @@ class StationStop:
         return bool(self.rules & (GateRule.EMERGENCY | GateRule.ASKED))
 
 
-class WiredCell:
+class HardwareCell:
     """Follows setpoints while it is `ready`, up to a stop.
 
-    stop: why it does not, until `begin`. happened: stops, in words, that nobody has taken yet.
+    stop: why it does not, until `begin`. new_events: stops, in words, that nobody has taken yet.
     """
 
     def __init__(self, station: StationFile, permit: Permit, period: float) -> None:
@@ -79,7 +79,7 @@ class WiredCell:
         """
         self.station = station
         self.stop: StationStop | None = None
-        self.happened: list[tuple[int, str]] = []
+        self.new_events: list[tuple[int, str]] = []
         self.epoch = 0  # of the supervisor, while it is armed
         self._period = period
         self._pace = Pace(period)
@@ -158,12 +158,12 @@ class WiredCell:
         now = time.monotonic_ns()
         heard = now - status.read <= self.station.ages.driver * 1e9
         still = bool((abs(status.velocity) <= STILL * self.station.limits.speed).all())
-        seen = all(now - taken <= self.station.ages.camera * 1e9 for taken in self._taken())
+        seen = all(now - taken <= self.station.ages.camera * 1e9 for taken in self._picture_times())
         if not (heard and still and seen):
             self._unfit = now
         return now - self._unfit >= CALM_S * 1e9
 
-    def _taken(self) -> list[int]:
+    def _picture_times(self) -> list[int]:
         """When the newest picture of each camera was taken; 0: there is none."""
         pictures = (self.wire.picture(camera) for camera in self.station.cameras)
         return [0 if picture is None else picture.stamp for picture in pictures]
@@ -199,7 +199,7 @@ class WiredCell:
 
     # Following setpoints
 
-    def pass_period(
+    def send_setpoint(
         self, setpoint: FloatArray, show: Callable[[SupervisorStatus, Objects | None], None]
     ) -> None:
         """Have a setpoint, (axes,), reached in a control period, and wait until that is over.
@@ -209,7 +209,7 @@ class WiredCell:
         """
         now = time.monotonic_ns()
         self._beats.beat(len(self.station.cameras), now)  # who judges, as long as periods pass
-        for k, taken in enumerate(self._taken()):
+        for k, taken in enumerate(self._picture_times()):
             self._beats.beat(k, taken)
         if self.epoch and self.stop is None:
             self._streaming.put(TimedSetpoint(self.epoch, now, self._period, setpoint))
@@ -249,5 +249,5 @@ class WiredCell:
     def _stopped(self, stop: StationStop) -> None:
         if self.stop is None:
             self.stop = stop
-            self.happened.append((time.monotonic_ns(), stop.reason))
+            self.new_events.append((time.monotonic_ns(), stop.reason))
             self.epoch = 0

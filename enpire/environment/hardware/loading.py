@@ -9,10 +9,10 @@ from pathlib import Path
 
 from enpire.environment.cameras.camera import Camera
 from enpire.environment.cameras.twin_cameras import calibrated
-from enpire.environment.hardware.cell import WiredCell
-from enpire.environment.hardware.policy_cameras import WiredGlances
+from enpire.environment.hardware.cell import HardwareCell
+from enpire.environment.hardware.policy_cameras import HardwareFrameCapture
 from enpire.environment.hardware.stations import HardwareStations
-from enpire.environment.hardware.verifier_cameras import Lens, WiredEyes, lenses
+from enpire.environment.hardware.verifier_cameras import HardwareVerifierCameras, Lens, lenses
 from enpire.environment.loading import CAMERAS, SENSORS, load_task
 from enpire.errors import UsageError
 from enpire.packs import find, load_robot, load_world
@@ -33,7 +33,7 @@ def open_wired(
     """Stations of the task called `task`, one a station file; `close` them.
 
     rehearsed: has a station's part played by a simulated one, which a dry run then moves. verify:
-    by `sensors`, or by `cameras`; where the task has no eyes it is by sensors all the same. images:
+    by `sensors`, or by `cameras`; where the task cannot it is by sensors all the same. images:
     size of the pictures that policies see [px], or 0.
 
     Raises:
@@ -68,9 +68,9 @@ def open_wired(
         stations = [rehearsed(station) for station in stations]
         permits = [permit(station, True, False, date.today()) for station in stations]
     with ExitStack() as opened:
-        cells: list[WiredCell] = []
+        cells: list[HardwareCell] = []
         for station, may in zip(stations, permits, strict=True):
-            cells.append(WiredCell(station, may, 1.0 / loaded.control_hz))
+            cells.append(HardwareCell(station, may, 1.0 / loaded.control_hz))
             opened.callback(cells[-1].close)
         made = HardwareStations(
             loaded,
@@ -82,15 +82,17 @@ def open_wired(
         )
         wires = [cell.wire for cell in cells]
         if images:
-            made.glances = WiredGlances(loaded, made.sensors, wires, _lenses(made), images)
+            made.frame_capture = HardwareFrameCapture(
+                loaded, made.sensors, wires, _lenses(made), images
+            )
         if looks:
-            made.eyes = WiredEyes(wires, _lenses(made))
+            made.verifier_cameras = HardwareVerifierCameras(wires, _lenses(made))
         opened.pop_all()
     return made
 
 
 def _lenses(stations: HardwareStations) -> list[list[Lens]]:
-    """Of each station's cameras."""
+    """The lenses of each station's cameras."""
     scene = {camera.name: camera for camera in calibrated(stations.twin.model)}
     nowhere: dict[str, Camera] = {}
     return [lenses(c.station, scene if c.wire.simulated else nowhere) for c in stations.cells]

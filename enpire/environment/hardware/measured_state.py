@@ -21,25 +21,25 @@ from enpire.types import FloatArray
 class MeasuredState(Twin):
     """n stations.
 
-    flights: of each station, what has setpoints (axes,) reached in a control period, waits until it
-    is over, and then has `show` called.
+    send_setpoints: of each station, what has setpoints (axes,) reached in a control period, waits
+    until it is over, and then has `show` called.
     """
 
     def __init__(self, scene: Scene, tracked: Sequence[str], stations: int) -> None:
         """tracked: names of sites; where there is nothing to be seen yet, they are as on a twin."""
         super().__init__(scene, stations, threads=stations + 1)
-        self.flights: Sequence[Callable[[FloatArray], None]] = ()
+        self.send_setpoints: Sequence[Callable[[FloatArray], None]] = ()
         self._tracked = np.array([scene.model.site(name).id for name in tracked], np.int64)
         self._joints = np.array([arm.qpos for arm in scene.arms])
         self._grippers = np.array([arm.gripper for arm in scene.arms])
         self._forces = np.array([arm.force for arm in scene.arms])
         self._axes = np.array([[*arm.actuators, arm.gripper] for arm in scene.arms]).ravel()
 
-    def fly(self, row: int, substeps: int) -> None:
+    def advance(self, row: int, substeps: int) -> None:
         """Let a control period pass; a station keeps its own time."""
-        self.flights[row](self.ctrl[row, self._axes])
+        self.send_setpoints[row](self.ctrl[row, self._axes])
 
-    def landed(self, rows: Sequence[int] | Rows) -> list[int]:
+    def diverged(self, rows: Sequence[int] | Rows) -> list[int]:
         """None: what cannot diverge does not. What goes wrong on a station is asked of it."""
         return []
 

@@ -11,14 +11,14 @@ import numpy as np
 from enpire.drivers.wire import Wire
 from enpire.environment.cameras.camera import Camera
 from enpire.environment.control.sensing import Sensors
-from enpire.environment.core.policy_cameras import boxes, sight_of, square
+from enpire.environment.core.policy_cameras import boxes, policy_cameras_of, square
 from enpire.environment.core.task import Task
 from enpire.environment.hardware.verifier_cameras import Lens, require_pictures
 from enpire.errors import DriverError, UsageError
 from enpire.types import FloatArray, Image
 
 
-class WiredGlances:
+class HardwareFrameCapture:
     """The newest pictures of some stations' cameras; time goes on, so nobody waits for newer ones.
 
     How old they may be while the arms move is the supervisor's to say (`camera` of `[watchdogs]`).
@@ -32,32 +32,34 @@ class WiredGlances:
         lenses: Sequence[Sequence[Lens]],
         size: int,
     ) -> None:
-        """Of each station its wire and its cameras; pictures of `size` [px].
+        """Take each station's wire and cameras, for pictures of `size` [px].
 
         Raises:
             UsageError: a station lacks a camera of the task's world, or one is silent or not as it
                 was calibrated.
         """
-        self.sight, self._wires = sight_of(task, sensors, size), wires
+        self.policy_cameras, self._wires = policy_cameras_of(task, sensors, size), wires
         corners = boxes(task.actions, sensors.twin.scene.robot)
         self._crops: list[list[Crop]] = []
         for wire, there in zip(wires, lenses, strict=True):
             found = {lens.camera.name: lens for lens in there}
-            missing = [name for name in self.sight.cameras if name not in found]
+            missing = [name for name in self.policy_cameras.cameras if name not in found]
             if missing:
                 raise UsageError(
-                    f"policies see by {', '.join(self.sight.cameras)}: a station has no "
+                    f"policies see by {', '.join(self.policy_cameras.cameras)}: a station has no "
                     f"{missing[0]} in `cameras` of its file"
                 )
-            self._crops.append([Crop(found[name], corners, size) for name in self.sight.cameras])
-            for name in self.sight.cameras:
+            self._crops.append(
+                [Crop(found[name], corners, size) for name in self.policy_cameras.cameras]
+            )
+            for name in self.policy_cameras.cameras:
                 require_pictures(wire, found[name].camera)
 
     def begin(self, row: int, rng: np.random.Generator) -> None:
         """A station looks as it looks."""
 
-    def glance(self, row: int) -> Future[Image]:
-        """See `Glances`."""
+    def capture(self, row: int) -> Future[Image]:
+        """See `FrameCapture`."""
         wire, seen = self._wires[row], []
         for crop in self._crops[row]:
             picture = wire.picture(crop.camera.name)

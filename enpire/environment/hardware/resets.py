@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 from enpire.environment.control.sensing import Sensors
 from enpire.environment.core.task import Task
-from enpire.environment.hardware.cell import WiredCell
+from enpire.environment.hardware.cell import HardwareCell
 from enpire.environment.stations.episode_state import EpisodeState, StationPhase
 from enpire.environment.stations.resets import Resets
 from enpire.errors import DriverError, ResetFailed, SafetyError
 from enpire.types import LOST, FloatArray, Outcome, Verdict
 
 
-class WiredResets(Resets):
+class HardwareResets(Resets):
     """The first phase of every episode: the arms get ready, then put the scene back."""
 
     def __init__(
-        self, task: Task, sensors: Sensors, period: float, cells: Sequence[WiredCell]
+        self, task: Task, sensors: Sensors, period: float, cells: Sequence[HardwareCell]
     ) -> None:
         """period: of control [s]."""
         super().__init__(task, sensors, period, planted=False)

@@ -6,28 +6,28 @@ from collections import deque
 
 from enpire.drivers.wire import Fault
 from enpire.environment.core.station_backend import StationEvent
-from enpire.environment.hardware.cell import WiredCell
+from enpire.environment.hardware.cell import HardwareCell
 
 GRACE_S = 1.0  # after a fault's end, in which a stop still counts as its consequence
 KEPT = 100  # stops a station
 
 
-class Happenings:
-    """Of one station. A fault is told with its handling, once that is known."""
+class StationEventLog:
+    """The events of one station. A fault is told with its handling, once that is known."""
 
-    def __init__(self, row: int, cell: WiredCell) -> None:
+    def __init__(self, row: int, cell: HardwareCell) -> None:
         """Faults that were told before are no news."""
         self._row, self._cell = row, cell
         self._stops: deque[tuple[int, str]] = deque(maxlen=KEPT)
         self._open: list[tuple[Fault, str]] = []
         cell.wire.faults()
 
-    def taken(self, now: int, doing: str, last: bool) -> list[StationEvent]:
+    def take(self, now: int, doing: str, last: bool) -> list[StationEvent]:
         """What has happened since; now: monotonic ns. doing: the episode under way, if any.
 
         last: tell of faults that are not over, too.
         """
-        stops, self._cell.happened = self._cell.happened, []
+        stops, self._cell.new_events = self._cell.new_events, []
         self._stops.extend(stops)
         found = [StationEvent("stop", self._row, reason) for _, reason in stops]
         self._open += [(fault, doing) for fault in self._cell.wire.faults()]

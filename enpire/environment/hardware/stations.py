@@ -11,11 +11,11 @@ from enpire.environment.control.sensing import SensorNoise
 from enpire.environment.core.controller import decided
 from enpire.environment.core.station_backend import StationEvent
 from enpire.environment.core.task import Task
-from enpire.environment.hardware.cell import StationStop, WiredCell
+from enpire.environment.hardware.cell import HardwareCell, StationStop
 from enpire.environment.hardware.measured_state import MeasuredState
-from enpire.environment.hardware.resets import WiredResets
-from enpire.environment.hardware.station_events import Happenings
-from enpire.environment.hardware.verifier_cameras import WiredEyes
+from enpire.environment.hardware.resets import HardwareResets
+from enpire.environment.hardware.station_events import StationEventLog
+from enpire.environment.hardware.verifier_cameras import HardwareVerifierCameras
 from enpire.environment.stations.episode_state import EpisodeState, StationPhase
 from enpire.environment.stations.resets import ResetMode
 from enpire.environment.stations.stations import Sensed, Stations
@@ -36,7 +36,7 @@ class HardwareStations(Stations):
         task: Task,
         world: World,
         robot: Robot,
-        cells: Sequence[WiredCell],
+        cells: Sequence[HardwareCell],
         packs: dict[str, str] | None = None,
         dry: bool = False,
     ) -> None:
@@ -44,13 +44,13 @@ class HardwareStations(Stations):
         self.cells, self._dry = cells, dry
         super().__init__(task, world, robot, len(cells), packs=packs, reset=ResetMode.PHYSICAL)
         self._lost = dict.fromkeys(range(len(cells)), 0)  # episodes in a row
-        self._happenings = [Happenings(row, cell) for row, cell in enumerate(cells)]
+        self._event_logs = [StationEventLog(row, cell) for row, cell in enumerate(cells)]
         self._looked = 0
 
     @property
     def verified_by(self) -> str:
         """See `StationBackend`."""
-        by = "cameras" if self.eyes is not None and self.task.looks else "sensors"
+        by = "cameras" if self.verifier_cameras is not None and self.task.looks else "sensors"
         return f"a twin's {by}: a dry run" if self._dry else f"the station's {by}"
 
     @property
@@ -58,46 +58,46 @@ class HardwareStations(Stations):
         """An arm's does not."""
         return True
 
-    def fly(self, row: int, most: int) -> int:
+    def advance(self, row: int, most: int) -> int:
         """Let one period pass: plans are carried out period by period."""
-        self.twin.fly(row, self.substeps)
+        self.twin.advance(row, self.substeps)
         return 1
 
-    def happened(self, last: bool = False) -> list[StationEvent]:
+    def new_events(self, last: bool = False) -> list[StationEvent]:
         """See `Eventful`; it looks once in a while."""
         now = time.monotonic_ns()
         if now - self._looked < LOOK_S * 1e9 and not last:
             return []
         self._looked = now
         found = []
-        for row, happenings in enumerate(self._happenings):
+        for row, event_log in enumerate(self._event_logs):
             running = self._running.get(row)
-            found += happenings.taken(now, running.job.id if running else "", last)
+            found += event_log.take(now, running.job.id if running else "", last)
         return found
 
     def close(self) -> None:
         """Arms brake and hold; supervisors end."""
         self.wait()
-        if isinstance(self.eyes, WiredEyes):
-            self.eyes.close()
+        if isinstance(self.verifier_cameras, HardwareVerifierCameras):
+            self.verifier_cameras.close()
         for cell in self.cells:
             cell.close()
 
     def _twin(self, scene: Scene, stations: int, threads: int) -> MeasuredState:
-        def flight(row: int) -> Callable[[FloatArray], None]:
-            show = partial(shadow.show, row)
-            return lambda setpoint: self.cells[row].pass_period(setpoint, show)
+        def sender(row: int) -> Callable[[FloatArray], None]:
+            show = partial(measured.show, row)
+            return lambda setpoint: self.cells[row].send_setpoint(setpoint, show)
 
-        shadow = MeasuredState(scene, self.task.tracked, stations)
-        shadow.flights = [flight(row) for row in range(stations)]
-        return shadow
+        measured = MeasuredState(scene, self.task.tracked, stations)
+        measured.send_setpoints = [sender(row) for row in range(stations)]
+        return measured
 
     @property
     def _noise(self) -> SensorNoise:
         return NONE
 
-    def _made_resets(self) -> WiredResets:
-        self._restores = WiredResets(self.task, self.sensors, self.period, self.cells)
+    def _made_resets(self) -> HardwareResets:
+        self._restores = HardwareResets(self.task, self.sensors, self.period, self.cells)
         return self._restores
 
     def _decide(self, sensed: Sensed) -> list[int]:
@@ -125,8 +125,7 @@ class HardwareStations(Stations):
             if state.phase is StationPhase.RESET and not stop.lost:
                 self._restores.interrupted(row, state, stop.reason)
             else:
-                state.verdict = _verdict(stop, state)
-                state.verify += 1  # the verdict takes a period of its own
+                state.finish(_verdict(stop, state))
                 state.lost = stop.lost
 
     def _finish(self, row: int, verdict: Verdict) -> Episode:
@@ -138,7 +137,7 @@ class HardwareStations(Stations):
 
 
 def _verdict(stop: StationStop, state: EpisodeState) -> Verdict:
-    """Of an episode that a stop ends.
+    """The verdict on an episode that a stop ends.
 
     Where the policy's own setpoints led to the stop it has failed, as on a twin where a wrist feels
     too much: else a policy that stops its station whenever things go wrong would be given another

@@ -31,11 +31,11 @@ class Lens:
     straighten: Callable[[Image], Image]
 
 
-class WiredEyes:
+class HardwareVerifierCameras:
     """The cameras of some stations: pictures taken after they were asked for, straightened."""
 
     def __init__(self, wires: Sequence[Wire], lenses: Sequence[Sequence[Lens]]) -> None:
-        """Of each station its wire and its cameras; waits for their first pictures.
+        """Take each station's wire and cameras; waits for their first pictures.
 
         Raises:
             UsageError: a camera is silent, or its pictures have another size than it has.
@@ -44,10 +44,10 @@ class WiredEyes:
         for wire, cameras in zip(wires, lenses, strict=True):
             for lens in cameras:
                 require_pictures(wire, lens.camera)
-        self._threads = ThreadPoolExecutor(len(wires), "eyes")
+        self._threads = ThreadPoolExecutor(len(wires), "cameras")
 
     def look[T](self, row: int, stamp: float, see: Callable[[list[CameraView]], T]) -> Future[T]:
-        """See `Eyes`. The arms rest, as nobody sends them anything meanwhile."""
+        """See `VerifierCameras`. The arms rest, as nobody sends them anything meanwhile."""
         asked = time.monotonic_ns()
         return self._threads.submit(lambda: see(self._views(row, asked, stamp)))
 

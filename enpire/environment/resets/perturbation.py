@@ -109,7 +109,7 @@ def _contact_friction(scene: Scene) -> tuple[Entries, ...]:
     model = scene.model
     touching = (model.geom_contype | model.geom_conaffinity) != 0
     theirs = ~np.isin(model.body_rootid[model.geom_bodyid], _robot_roots(scene))
-    return _some("geom_friction", np.flatnonzero(touching & theirs), 0)
+    return _field_entries("geom_friction", np.flatnonzero(touching & theirs), 0)
 
 
 def _masses(scene: Scene) -> tuple[Entries, ...]:
@@ -118,45 +118,47 @@ def _masses(scene: Scene) -> tuple[Entries, ...]:
     free = model.jnt_bodyid[model.jnt_type == mujoco.mjtJoint.mjJNT_FREE]
     loose = np.setdiff1d(free, _robot_roots(scene))
     bodies = np.flatnonzero(np.isin(model.body_rootid, loose))
-    return (*_some("body_mass", bodies), *_some("body_inertia", bodies))
+    return (*_field_entries("body_mass", bodies), *_field_entries("body_inertia", bodies))
 
 
 def _stiffness(scene: Scene) -> tuple[Entries, ...]:
-    """Of the task's joints that have some."""
+    """The stiffness of the task's joints that have some."""
     model = scene.model
     stiff = (model.jnt_stiffness.reshape(model.njnt, -1) != 0).any(axis=1)
     joints = [i for i in np.flatnonzero(stiff) if model.joint(i).name.startswith(PREFIX)]
-    return _some("jnt_stiffness", np.array(joints, np.int64))
+    return _field_entries("jnt_stiffness", np.array(joints, np.int64))
 
 
 def _kp(scene: Scene) -> tuple[Entries, ...]:
     """A servo's gain stands in two places: before the setpoint, and before the position."""
     at = np.concatenate([arm.actuators for arm in scene.arms])
-    return (*_some("actuator_gainprm", at, 0), *_some("actuator_biasprm", at, 1))
+    return (*_field_entries("actuator_gainprm", at, 0), *_field_entries("actuator_biasprm", at, 1))
 
 
 def _kv(scene: Scene) -> tuple[Entries, ...]:
-    return _some("actuator_biasprm", np.concatenate([arm.actuators for arm in scene.arms]), 2)
+    return _field_entries(
+        "actuator_biasprm", np.concatenate([arm.actuators for arm in scene.arms]), 2
+    )
 
 
 def _joint_friction(scene: Scene) -> tuple[Entries, ...]:
     dofs = np.concatenate([arm.dofs for arm in scene.arms])
-    return _some("dof_frictionloss", dofs[scene.model.dof_frictionloss[dofs] > 0])
+    return _field_entries("dof_frictionloss", dofs[scene.model.dof_frictionloss[dofs] > 0])
 
 
 def _pad_friction(scene: Scene) -> tuple[Entries, ...]:
     """Sliding friction of each arm's finger pads."""
     pads = np.concatenate([scene.finger_pads(arm) for arm in scene.arms])
-    return _some("geom_friction", pads, 0)
+    return _field_entries("geom_friction", pads, 0)
 
 
 def _latency(scene: Scene) -> tuple[Entries, ...]:
-    """Of all servos, the grippers' too."""
+    """The latency of all servos, the grippers' too."""
     at = [actuator for arm in scene.arms for actuator in (*arm.actuators, arm.gripper)]
-    return _some("actuator_delay", np.array(at, np.int64))
+    return _field_entries("actuator_delay", np.array(at, np.int64))
 
 
-def _some(field: str, at: NDArray[np.int64], *rest: int) -> tuple[Entries, ...]:
+def _field_entries(field: str, at: NDArray[np.int64], *rest: int) -> tuple[Entries, ...]:
     return (Entries(field, (at, *rest)),) if len(at) else ()
 
 

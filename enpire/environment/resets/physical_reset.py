@@ -106,13 +106,13 @@ class PhysicalReset:
             action = self._restorer.clear(readings)
             if action is None:
                 self._step = RestoringStep.BACK
-        if self._step is RestoringStep.BACK and self._off(readings) < AT:
+        if self._step is RestoringStep.BACK and self._distance(readings) < AT:
             self._step = RestoringStep.SKILLS
         if self._step is RestoringStep.SKILLS:
             action = self._restorer.act(readings)
             if action is None:
                 self._step = RestoringStep.HOME
-        if self._step is RestoringStep.HOME and self._off(readings) < AT:
+        if self._step is RestoringStep.HOME and self._distance(readings) < AT:
             self._step = RestoringStep.TRIM
             self._trim = np.zeros_like(readings.joints[0])
         self.arrived = self._step is RestoringStep.TRIM and self._at_rest(readings)
@@ -132,7 +132,7 @@ class PhysicalReset:
         """
         if len(self._seen) * self._period < LOOK:
             return False
-        off = math.degrees(self._off(self._seen[-1]))
+        off = math.degrees(self._distance(self._seen[-1]))
         posture = Predicate("posture", off, math.degrees(AT), "deg", at_least=False)
         missed = [p for p in (posture, *self._restorer.in_place(self._seen)) if not p.holds]
         if missed:
@@ -142,14 +142,14 @@ class PhysicalReset:
     def _at_rest(self, readings: Readings) -> bool:
         """Whether the joints are measured at the posture; else move their setpoints on."""
         self._trimmed += 1
-        if self._off(readings) < EXACT or self._trimmed * self._period > TRIM_LIMIT:
+        if self._distance(readings) < EXACT or self._trimmed * self._period > TRIM_LIMIT:
             return True
         missed = self._restorer.posture[0] - readings.joints[0]
         self._trim = TRIM * missed if self._trim is None else self._trim + TRIM * missed
         return False
 
-    def _off(self, readings: Readings) -> float:
-        """Of the joint that is furthest from its posture [rad]."""
+    def _distance(self, readings: Readings) -> float:
+        """The distance of the joint that is furthest from its posture [rad]."""
         return float(np.abs(readings.joints[0] - self._restorer.posture[0]).max())
 
 

@@ -21,7 +21,7 @@ from enpire.types import Float32Array, FloatArray, Image, Outcome, Verdict
 
 
 class StationPhase(Enum):
-    """Where in its episode a station is."""
+    """The part of its episode that a station is in."""
 
     IDLE = "idle"
     RESET = "reset"
@@ -39,7 +39,7 @@ class EpisodeState:
     and another begins. execute, verify: of the attempt under way; executed, verified: of those
     before. looked: parts of the time limit after which it was last asked whether to give up.
     attended: its controller, if somebody has a hand in it. waiting: for them; waited: periods.
-    glance: pictures for the policy, asked for in this period. pictured: the rows of `pictures`.
+    capture: pictures for the policy, asked for in this period. pictured: the rows of `pictures`.
     """
 
     job: Job
@@ -74,9 +74,14 @@ class EpisodeState:
     setpoints: list[FloatArray] = field(default_factory=list)  # the same
     evidence: list[Readings] = field(default_factory=list)
     verdict: Verdict | None = None
-    glance: Future[Image] | None = None
+    capture: Future[Image] | None = None
     pictures: list[Image] = field(default_factory=list)
     pictured: list[int] = field(default_factory=list)
+
+    def finish(self, verdict: Verdict) -> None:
+        """End the episode with a verdict, which takes a period of its own."""
+        self.verdict = verdict
+        self.verify += 1
 
     def follow(self, readings: Readings) -> Float32Array:
         """The next actions of the plan, carried out with these readings, (k, act).
@@ -91,7 +96,7 @@ class EpisodeState:
         return actions
 
     def moved(self, joints: FloatArray, setpoints: FloatArray) -> None:
-        """Where the arms were in the periods just decided, and what they were sent, (k, axes)."""
+        """Remember where the arms were in these periods, and what they were sent, (k, axes)."""
         self.joints.append(joints)
         self.setpoints.append(setpoints)
 

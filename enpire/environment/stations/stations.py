@@ -1,9 +1,9 @@
 """The stations of one process, each in its own phase of its own episode.
 
 A station runs reset → execute → verify and is then free for the next episode at once; nobody waits
-for another. One `tick` is one control period of every busy station: look at those that have landed,
-tell those that execute under one controller in one call what to do, and carry their physics over
-the period. `StepScheduler` says when and on which thread.
+for another. One `tick` is one control period of every busy station: look at those whose physics is
+done, tell those that execute under one controller in one call what to do, and carry their physics
+over the period. `StepScheduler` says when and on which thread.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import starmap
 
 import numpy as np
 
-from enpire.environment.cameras.camera import Eyes
+from enpire.environment.cameras.camera import VerifierCameras
 from enpire.environment.control.cartesian_control import CartesianControl
 from enpire.environment.control.chunk_executor import ChunkExecutor
 from enpire.environment.control.sensing import Readings, SensorNoise, Sensors
@@ -33,7 +33,7 @@ from enpire.environment.core.controller import (
     show,
 )
 from enpire.environment.core.jobs import LOOKS, Job
-from enpire.environment.core.policy_cameras import EVERY, Glances, Sight
+from enpire.environment.core.policy_cameras import EVERY, FrameCapture, PolicyCameras
 from enpire.environment.core.task import Parameter, Task
 from enpire.environment.resets.perturbation import Perturbation
 from enpire.environment.stations.action_selector import ActionSelector
@@ -107,15 +107,20 @@ class Stations:
         self.execute_periods = round(task.time_limit / self.period)
         self._running: dict[int, EpisodeState] = {}
         self._planted = type(task).plant is not Task.plant
-        self._autopilot = ChunkExecutor(self.sensors, self.substeps, task.force_limit)
-        self._periods = StepScheduler(
-            self.twin.crew, self._think, lambda row, most: self.fly(row, most), self._goes_on
+        self._chunk_executor = ChunkExecutor(self.sensors, self.substeps, task.force_limit)
+        self._scheduler = StepScheduler(
+            self.twin.pool,
+            self._policy_step,
+            lambda row, most: self.advance(row, most),
+            self._goes_on,
         )
         self._resets = self._made_resets()
         self._acting = ActionSelector(task)
-        self._judging = Verifier(task, self.control, self.period, self._periods)
+        self._verifier = Verifier(task, self.control, self.period, self._scheduler)
         self.reset = reset
-        self.glances: Glances | None = None  # what takes pictures for policies, if anything does
+        self.frame_capture: FrameCapture | None = (
+            None  # what takes pictures for policies, if anything does
+        )
         self.aside: dict[int, str] = {}  # stations whose reset failed for good, and why
         self._standing: set[int] = set()  # stations with a scene that skills can begin from
         task.prepare(self.twin)
@@ -144,7 +149,7 @@ class Stations:
         return [row for row in range(len(self)) if row not in taken]
 
     def phase(self, row: int) -> StationPhase:
-        """Where in its episode a station is."""
+        """The part of its episode that a station is in."""
         running = self._running.get(row)
         return StationPhase.IDLE if running is None else running.phase
 
@@ -169,23 +174,25 @@ class Stations:
         return self.task.name
 
     @property
-    def eyes(self) -> Eyes | None:
+    def verifier_cameras(self) -> VerifierCameras | None:
         """Through which a task that looks is verified; None: by sensors."""
-        return self._judging.eyes
+        return self._verifier.verifier_cameras
 
-    @eyes.setter
-    def eyes(self, eyes: Eyes | None) -> None:
-        self._judging.eyes = eyes
+    @verifier_cameras.setter
+    def verifier_cameras(self, verifier_cameras: VerifierCameras | None) -> None:
+        self._verifier.verifier_cameras = verifier_cameras
 
     @property
     def verified_by(self) -> str:
         """What verdicts are come by with, for a person."""
-        return "cameras" if self.eyes is not None and self.task.looks else "sensors only"
+        return (
+            "cameras" if self.verifier_cameras is not None and self.task.looks else "sensors only"
+        )
 
     @property
-    def sight(self) -> Sight | None:
+    def policy_cameras(self) -> PolicyCameras | None:
         """What policies see by cameras; None: what a tracker says."""
-        return None if self.glances is None else self.glances.sight
+        return None if self.frame_capture is None else self.frame_capture.policy_cameras
 
     @property
     def observation_size(self) -> int:
@@ -199,7 +206,7 @@ class Stations:
 
     @property
     def steps_done(self) -> int:
-        """Of the simulation, by all stations together."""
+        """The steps of the simulation, by all stations together."""
         return self.twin.substeps_done
 
     @property
@@ -219,7 +226,7 @@ class Stations:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Of the task's skill script; none if it has no such script."""
+        """The parameters of the task's skill script; none if it has no such script."""
         return self.task.parameters
 
     def begin(self, row: int, job: Job) -> None:
@@ -236,8 +243,8 @@ class Stations:
         attended = job.controller if isinstance(job.controller, SupervisedController) else None
         running = EpisodeState(job, streams, planner=planner, attended=attended)
         self._running[row] = running
-        if self.glances is not None:
-            self.glances.begin(row, streams.looks)
+        if self.frame_capture is not None:
+            self.frame_capture.begin(row, streams.looks)
         physical = self.reset is ResetMode.PHYSICAL and row in self._standing
         with running.blamed(self.task.folder):
             self._resets.begin(row, running, physical)
@@ -276,7 +283,7 @@ class Stations:
             PolicyError: a controller returned a wrong shape or a value that is not a number. The
                 episodes under way are untouched: `abort` them.
         """
-        self._periods.tick(list(self._running), ahead)
+        self._scheduler.tick(list(self._running), ahead)
         return self.ended()
 
     def _goes_on(self, row: int) -> bool:
@@ -284,14 +291,14 @@ class Stations:
         running = self._running.get(row)
         return running is not None and running.verdict is None
 
-    def _think(self, rows: list[int]) -> list[int]:
-        """Look at stations that have landed and decide; returns those that go on."""
+    def _policy_step(self, rows: list[int]) -> list[int]:
+        """Sense and decide for stations whose physics is done; returns those that go on."""
         sensed, due = self._look(rows)
-        return due if sensed is None else due + self._decide(self._glance(sensed))
+        return due if sensed is None else due + self._decide(self._with_pictures(sensed))
 
-    def _glance(self, sensed: Sensed) -> Sensed:
-        """Those of the stations whose policy has its picture, if it needs one; others wait."""
-        if self.glances is None:
+    def _with_pictures(self, sensed: Sensed) -> Sensed:
+        """Leave out the stations whose policy waits for its picture."""
+        if self.frame_capture is None:
             return sensed
         executing = [i for i in sensed.executing if not self._postponed(int(sensed.rows[i]))]
         return replace(sensed, executing=executing)
@@ -301,42 +308,42 @@ class Stations:
 
         A picture belongs to the period: its clock stands still until it is there.
         """
-        state, glances = self._running[row], self.glances
+        state, frame_capture = self._running[row], self.frame_capture
         last = state.pictured[-1] if state.pictured else -EVERY
-        if glances is None or len(state.plan):
+        if frame_capture is None or len(state.plan):
             return False
         new = len(state.actions) - last < EVERY
         if new and not needs_pictures(state.job.controller, row):
             return False
-        if state.glance is None:
-            state.glance = glances.glance(row)
-            if not state.glance.done():
-                self._periods.postpone(row)
-                state.glance.add_done_callback(lambda _: self._periods.release(row))
+        if state.capture is None:
+            state.capture = frame_capture.capture(row)
+            if not state.capture.done():
+                self._scheduler.postpone(row)
+                state.capture.add_done_callback(lambda _: self._scheduler.release(row))
                 return True
-        picture, state.glance = state.glance.result(), None
+        picture, state.capture = state.capture.result(), None
         state.pictures.append(picture)
         state.pictured.append(len(state.actions))
         show(state.job.controller, row, picture)
         return False
 
-    def fly(self, row: int, most: int) -> int:
+    def advance(self, row: int, most: int) -> int:
         """Carry a station over a period, and on while it settles or has a plan; over how many.
 
-        A plan ends early at whatever is not just its next period: that is for `_think`.
+        A plan ends early at whatever is not just its next period: that is for `_policy_step`.
         """
         running = self._running[row]
         if running.phase is StationPhase.RESET:
             alone = min(most - 1, running.alone)
-            self.twin.fly(row, (1 + alone) * self.substeps)
+            self.twin.advance(row, (1 + alone) * self.substeps)
             running.settling += alone
             running.reset += alone
             return 1 + alone
         left = min(most - 1, len(running.plan), self.execute_periods - running.execute)
         if left <= 0 or self._planted:
-            self.twin.fly(row, self.substeps)
+            self.twin.advance(row, self.substeps)
             return 1
-        readings, sent = self._autopilot.fly(row, running.plan[:left], running.execute)
+        readings, sent = self._chunk_executor.advance(row, running.plan[:left], running.execute)
         followed = len(running.follow(readings))
         running.moved(readings.axes, sent)
         return 1 + followed
@@ -349,7 +356,7 @@ class Stations:
         """
         self.twin.wait(rows)
         sensed, due = self._look(rows)
-        self.twin.launch(due, self.substeps)
+        self.twin.start(due, self.substeps)
         return sensed
 
     def act(self, sensed: Sensed) -> None:
@@ -358,15 +365,15 @@ class Stations:
         Raises:
             PolicyError: as `tick` does.
         """
-        self.twin.launch(self._decide(sensed), self.substeps)
+        self.twin.start(self._decide(sensed), self.substeps)
 
     def _look(self, rows: list[int]) -> tuple[Sensed | None, list[int]]:
-        """What stations that have landed see; and those that go on without a decision."""
+        """What stations whose physics is done see; and those that go on without a decision."""
         self._interrupt(rows)
         states = {row: self._running[row] for row in rows if self._running[row].verdict is None}
         if self._planted:
             for row, state in states.items():
-                if state.glance is not None:
+                if state.capture is not None:
                     continue  # in this period it was
                 with state.blamed(self.task.folder):
                     self.task.plant(self.twin, row)
@@ -384,9 +391,8 @@ class Stations:
 
     def _interrupt(self, rows: list[int]) -> None:
         """End the episodes of stations on which nothing can go on."""
-        for row in self.twin.landed(rows):
-            self._running[row].verdict = Verdict(Outcome.INVALID, reason="physics diverged")
-            self._running[row].verify += 1  # the verdict takes a period of its own
+        for row in self.twin.diverged(rows):
+            self._running[row].finish(Verdict(Outcome.INVALID, reason="physics diverged"))
             self._running[row].diverged = True
 
     def _decide(self, sensed: Sensed) -> list[int]:
@@ -415,7 +421,7 @@ class Stations:
         ]
         if not judged:  # as nearly always
             return []
-        early = self._periods.early
+        early = self._scheduler.early
         return [self._finish(row, verdict) for row, verdict in judged if not early(row)]
 
     def place(self, row: int, variation: FloatArray, poses: FloatArray | None = None) -> None:
@@ -427,7 +433,7 @@ class Stations:
 
     def wait(self) -> None:
         """Wait for the physics that is under way."""
-        self._periods.wait()
+        self._scheduler.wait()
         self.twin.wait(range(len(self)))
 
     def _sense(self, rows: Rows) -> Sensed | None:
@@ -446,7 +452,7 @@ class Stations:
             self._attend(rows, states)
         verifying = [i for i, state in enumerate(states) if state.phase is StationPhase.VERIFY]
         if verifying:
-            self._judging.period_over(rows, states, verifying, readings, jacobian)
+            self._verifier.period_over(rows, states, verifying, readings, jacobian)
         if not executed:
             return None
         if len(executed) < len(rows):
@@ -490,8 +496,7 @@ class Stations:
             (seen,) = self.task.observe(readings.row(i))
             reason = ask(seen, state.execute / self.execute_periods)
             if reason is not None:
-                state.verdict = Verdict(Outcome.ABORTED, stage=GIVEN_UP, reason=reason)
-                state.verify += 1  # the verdict takes a period of its own
+                state.finish(Verdict(Outcome.ABORTED, stage=GIVEN_UP, reason=reason))
 
     def _attend(self, rows: Rows, states: list[EpisodeState]) -> None:
         """Have executions wait, or end, where a person says so."""
@@ -504,8 +509,7 @@ class Stations:
             if word is PeriodCommand.DONE:
                 state.phase = StationPhase.VERIFY
             elif word is PeriodCommand.DISCARD:
-                state.verdict = Verdict(Outcome.ABORTED, reason="discarded by who had the hands")
-                state.verify += 1  # the verdict takes a period of its own
+                state.finish(Verdict(Outcome.ABORTED, reason="discarded by who had the hands"))
 
     def _limit(self, job: Job) -> int:
         """Control periods that an episode may execute."""
@@ -531,7 +535,7 @@ class Stations:
 
     def _finish(self, row: int, verdict: Verdict) -> Episode:
         running = self._running.pop(row)
-        self._periods.leave(row)
+        self._scheduler.leave(row)
         self._leave(row, running, verdict)
         if running.unseen:
             missed = answers.observed(self.task, Readings.joined(running.unseen))
@@ -539,19 +543,12 @@ class Stations:
                 verdict, missed = fault, answers.numbers_of(missed)
             running.record(missed)
         job, length = running.job, len(running.actions)
-        rewards = np.zeros(length, dtype=np.float32)
-        if verdict.outcome is Outcome.SUCCESS and length:
-            rewards[-1] = 1.0
         actions = np.array(running.actions, np.float32).reshape(-1, self.action_size)
         if running.attended is not None:
             running.attended.ended(row)
         return Episode(
-            id=job.id,
+            **job.labels,
             task=self.task.name,
-            seed=job.seed,
-            purpose=job.purpose,
-            policy=job.policy,
-            round=job.round,
             station=row,
             verdict=verdict,
             times=Times(
@@ -564,13 +561,9 @@ class Stations:
             ),
             actions=actions.clip(-1.0, 1.0),  # as they were carried out
             stamps=self.period * np.arange(length, dtype=np.float64),
-            rewards=rewards,
-            exploration=job.exploration,
+            rewards=verdict.rewards(length),
             packs=self.packs,
-            variant=job.variant,
-            forked=job.forked,
             attempts=running.attempt,
-            staleness=job.staleness,
             intervened=intervened(job.controller, row, length),
             rewound=rewound(job.controller, row, length),
             pictures=np.array(running.pictures, np.uint8) if running.pictures else NO_PICTURES,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from enpire.environment.cameras.camera import CameraView, Eyes
+from enpire.environment.cameras.camera import CameraView, VerifierCameras
 from enpire.environment.control.cartesian_control import CartesianControl
 from enpire.environment.control.sensing import Readings
 from enpire.environment.control.step_scheduler import StepScheduler
 from enpire.environment.core.answers import require_verdict
-from enpire.environment.core.faults import TOO_LONG, WatchedCall, expire, within
+from enpire.environment.core.faults import TOO_LONG, WatchedCall, call_within, expire
 from enpire.environment.core.task import Evidence, Task
 from enpire.environment.stations.episode_state import EpisodeState
 from enpire.twin.twin import Rows
@@ -21,16 +21,16 @@ LOOKS = 3  # at most, while the verifier is unsure
 class Verifier:
     """Probes, looks and judges on one twin's stations.
 
-    eyes: through which a task that looks is verified; None: by sensors.
+    verifier_cameras: by which a task that looks is verified; None: by sensors.
     """
 
     def __init__(
-        self, task: Task, control: CartesianControl, period: float, periods: StepScheduler
+        self, task: Task, control: CartesianControl, period: float, scheduler: StepScheduler
     ) -> None:
-        """period: of control [s]. periods: hold a station that is looked at."""
+        """period: of control [s]. scheduler: holds a station that is looked at."""
         self.task, self.control, self.period = task, control, period
-        self.eyes: Eyes | None = None
-        self._periods = periods
+        self.verifier_cameras: VerifierCameras | None = None
+        self._scheduler = scheduler
 
     def period_over(
         self,
@@ -66,11 +66,11 @@ class Verifier:
         probe = self.task.probe(evidence) if evidence.elapsed < self.task.probe_limit else None
         if probe is not None:
             action[:] = probe
-        elif self.eyes is not None and self.task.looks:
+        elif self.verifier_cameras is not None and self.task.looks:
             self._look_at(row, state)
         else:
             task = self.task
-            self._judged(state, within(TOO_LONG, lambda: task.judge(evidence), task.folder))
+            self._judged(state, call_within(TOO_LONG, lambda: task.judge(evidence), task.folder))
 
     def _judged(self, state: EpisodeState, verdict: Verdict) -> None:
         """The end of an episode, or of an attempt; a verdict that makes no sense raises."""
@@ -82,7 +82,7 @@ class Verifier:
 
     def _look_at(self, row: int, state: EpisodeState) -> None:
         """Have the cameras' thread judge; the station stands still meanwhile, others go on."""
-        if self.eyes is None:
+        if self.verifier_cameras is None:
             return
         task, period, readings = self.task, self.period, tuple(state.evidence)
         call = WatchedCall()
@@ -92,11 +92,11 @@ class Verifier:
             untracked = [one.untracked() for one in readings]
             return task.judge_views(Evidence(untracked, period, views))
 
-        self._periods.hold(row)
+        self._scheduler.hold(row)
         state.looks += 1
-        state.look = self.eyes.look(row, Evidence(readings, period).elapsed, judge)
+        state.look = self.verifier_cameras.look(row, Evidence(readings, period).elapsed, judge)
         expire(state.look, TOO_LONG, call, f"{task.folder / 'task.py'}: judge_views")
-        state.look.add_done_callback(lambda _: self._periods.release(row))
+        state.look.add_done_callback(lambda _: self._scheduler.release(row))
 
 
 def too_hard(force: float, most: float) -> Verdict:

@@ -42,7 +42,7 @@ class AblationArm:
 
     @property
     def folder(self) -> str:
-        """Of its runs, in a repeat's."""
+        """The folder of its runs, in a repeat's."""
         return UNSAFE.sub("_", self.name)
 
 
@@ -56,7 +56,7 @@ class AblationCell:
 
     @property
     def run(self) -> Path:
-        """Its own run."""
+        """The cell's own run."""
         return self.folder / "run"
 
     @property
@@ -67,7 +67,7 @@ class AblationCell:
     @property
     def ended(self) -> bool:
         """Whether it has come to an end of its own; what failed is to be taken up again."""
-        return _ended(self.run)
+        return _has_ended(self.run)
 
     def __str__(self) -> str:
         return f"{self.arm.name}, seed {self.seed}"
@@ -118,7 +118,7 @@ class AblationBench:
         return self.folder / str(seed) / START / "run"
 
     def cells(self, seed: int) -> list[AblationCell]:
-        """Of a repeat."""
+        """The cells of a repeat."""
         return [AblationCell(arm, seed, self.folder / str(seed) / arm.folder) for arm in self.arms]
 
 
@@ -139,7 +139,7 @@ class CommonSeeds:
         return list(islice(stream(self.entropy, "eval"), self.episodes))
 
 
-class Doing(Protocol):
+class BenchRunner(Protocol):
     """What runs the parts of a bench; each goes on with what is there, as far as time allows."""
 
     def start(self, seed: int, run: Path) -> None:
@@ -159,7 +159,9 @@ class Doing(Protocol):
         ...
 
 
-def carry_out(bench: AblationBench, doing: Doing, jobs: int, say: Callable[[str], None]) -> None:
+def carry_out(
+    bench: AblationBench, runner: BenchRunner, jobs: int, say: Callable[[str], None]
+) -> None:
     """Run what is missing, repeat by repeat. jobs: campaigns at one time.
 
     Raises:
@@ -168,9 +170,9 @@ def carry_out(bench: AblationBench, doing: Doing, jobs: int, say: Callable[[str]
     bench.begin()
     for seed in bench.seeds:
         start, cells = bench.start(seed), bench.cells(seed)
-        if not _ended(start):
-            doing.start(seed, start)
-        if not _ended(start):
+        if not _has_ended(start):
+            runner.start(seed, start)
+        if not _has_ended(start):
             continue
         for cell in cells:
             if not cell.run.exists():
@@ -180,11 +182,11 @@ def carry_out(bench: AblationBench, doing: Doing, jobs: int, say: Callable[[str]
             if cell.ended:
                 return
             say(f"{cell}: {cell.run}")
-            doing.campaign(cell)
+            runner.campaign(cell)
             if cell.ended:
-                say(f"{cell}: {overview.ended(cell.run)}")
+                say(f"{cell}: {overview.why_ended(cell.run)}")
 
-        _each(to_its_end, cells, jobs, doing)
+        _for_each(to_its_end, cells, jobs, runner)
         if not all(cell.ended for cell in cells):
             continue
         drawn = seal(bench, seed)
@@ -195,10 +197,10 @@ def carry_out(bench: AblationBench, doing: Doing, jobs: int, say: Callable[[str]
                 return
             with disk_errors(part):
                 shutil.rmtree(part, ignore_errors=True)  # of one that was killed: the same seeds
-            if doing.measure(cell, policy, drawn, part):
+            if runner.measure(cell, policy, drawn, part):
                 publish_folder(part, cell.sealed)
 
-        _each(measured, cells, jobs, doing)
+        _for_each(measured, cells, jobs, runner)
 
 
 def branched(cell: AblationCell, start: Path, command: Sequence[str]) -> None:
@@ -240,10 +242,13 @@ def read_drawn(path: Path) -> CommonSeeds:
     return CommonSeeds(said["entropy"], said["episodes"], policies)
 
 
-def _each(
-    do: Callable[[AblationCell], None], cells: Iterable[AblationCell], jobs: int, doing: Doing
+def _for_each(
+    do: Callable[[AblationCell], None],
+    cells: Iterable[AblationCell],
+    jobs: int,
+    runner: BenchRunner,
 ) -> None:
-    """For each cell, so many at one time; the first error ends all."""
+    """Do it for each cell, so many at one time; the first error ends all."""
     with ThreadPoolExecutor(jobs) as pool:
         under_way = [pool.submit(do, cell) for cell in cells]
         try:
@@ -251,10 +256,10 @@ def _each(
                 each.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            doing.stop()
+            runner.stop()
             raise
 
 
-def _ended(run: Path) -> bool:
-    said = overview.ended(run)
+def _has_ended(run: Path) -> bool:
+    said = overview.why_ended(run)
     return bool(said) and not said.startswith("failed")

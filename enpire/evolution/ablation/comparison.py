@@ -12,9 +12,9 @@ from scipy import stats
 
 from enpire.evolution.ablation.ablation import SEALED, AblationBench, AblationCell, read_drawn
 from enpire.evolution.campaign.report import fresh_of
-from enpire.evolution.experiments.accounts import Accounts, Spent, accounts, millions, used_by
+from enpire.evolution.experiments.accounts import Accounts, Costs, accounts, millions, used_by
 from enpire.evolution.experiments.effect import Effect, pooled
-from enpire.evolution.experiments.events import FIRST, Record, folded
+from enpire.evolution.experiments.events import FIRST, CampaignState, replay_events
 from enpire.evolution.experiments.experiment import ExperimentState
 from enpire.observe import account, overview
 from enpire.observe.plots import Trace
@@ -35,7 +35,7 @@ class CampaignResult:
     arm: str
     seed: int
     policy: str
-    curve: tuple[tuple[Spent, Estimate], ...]
+    curve: tuple[tuple[Costs, Estimate], ...]
     sealed: Mapping[int, bool]
     accounts: Accounts
     experiments: int
@@ -44,7 +44,7 @@ class CampaignResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Until:
+class TimeToTarget:
     """A median time or cost until the target; a bound below where it was not `known`.
 
     reached: of so many campaigns.
@@ -56,7 +56,7 @@ class Until:
     of: int
 
     def text(self, shown: Callable[[float], str]) -> str:
-        """For a person, `>0.50 (1 of 3)`."""
+        """Return it for a person, as in `>0.50 (1 of 3)`."""
         counted = f" ({self.reached} of {self.of})" if self.reached < self.of else ""
         return f"{'' if self.known else '>'}{shown(self.value)}{counted}"
 
@@ -83,12 +83,12 @@ class ArmSummary:
             if result.seed in other
         ]
 
-    def until(self, spent: Callable[[Spent], float]) -> Until:
-        """To the target, by its own sealed evaluations."""
+    def until(self, spent: Callable[[Costs], float]) -> TimeToTarget:
+        """The time or cost until the target, by its own sealed evaluations."""
         known = [spent(r.accounts.success) for r in self.results if r.accounts.success]
         cut = [spent(r.accounts.total) for r in self.results if not r.accounts.success]
         bound, at_best = median(known + cut), median([*known, *(math.inf for _ in cut)])
-        return Until(bound, math.isfinite(at_best), len(known), len(self.results))
+        return TimeToTarget(bound, math.isfinite(at_best), len(known), len(self.results))
 
     def mean(self, of: Callable[[CampaignResult], float]) -> float:
         """Over its campaigns."""
@@ -96,7 +96,7 @@ class ArmSummary:
 
 
 def paired(one: Mapping[int, bool], other: Mapping[int, bool]) -> PairedRecord:
-    """Of the seeds that both were judged on; one: the candidate."""
+    """The pairs of seeds that both were judged on; one: the candidate."""
     record = PairedRecord()
     for seed in one:
         if seed in other:
@@ -118,7 +118,7 @@ def over_repeats(records: Sequence[PairedRecord]) -> tuple[float, float] | None:
 
 
 def results(bench: AblationBench) -> list[CampaignResult]:
-    """Of all campaigns whose repeat has been measured."""
+    """The results of all campaigns whose repeat has been measured."""
     return [
         _result(bench, cell)
         for seed in bench.seeds
@@ -128,7 +128,7 @@ def results(bench: AblationBench) -> list[CampaignResult]:
 
 
 def lines(of: Iterable[CampaignResult]) -> list[ArmSummary]:
-    """By arm, in their order."""
+    """The lines by arm, in their order."""
     by: dict[str, list[CampaignResult]] = {}
     for result in of:
         by.setdefault(result.arm, []).append(result)
@@ -143,7 +143,7 @@ def _result(bench: AblationBench, cell: AblationCell) -> CampaignResult:
     with Run.open(bench.start(cell.seed)) as run:
         began_s = float(run.ledger.facts().get("wall_s", 0.0))
     with Run.open(cell.run) as run:
-        record, found = folded(run.ledger.events()), accounts(run)
+        record, found = replay_events(run.ledger.events()), accounts(run)
         return CampaignResult(
             arm=cell.arm.name,
             seed=cell.seed,
@@ -158,8 +158,8 @@ def _result(bench: AblationBench, cell: AblationCell) -> CampaignResult:
 
 
 def _curve(
-    run: Run, record: Record, found: Accounts, began_s: float
-) -> list[tuple[Spent, Estimate]]:
+    run: Run, record: CampaignState, found: Accounts, began_s: float
+) -> list[tuple[Costs, Estimate]]:
     """Each incumbent by all that is known of it on fresh seeds, from when it became that."""
     rows, events = run.ledger.episodes(), run.ledger.events()
     seed = run.config["loop"]["seed"]
@@ -167,12 +167,12 @@ def _curve(
     def success(policy: str) -> Estimate:
         return fresh_of(rows, policy, record.number_of(policy), seed)
 
-    points = [(Spent(began_s, _start_s(rows), 0, 0.0), success(FIRST))]
+    points = [(Costs(began_s, _start_s(rows), 0, 0.0), success(FIRST))]
     before = FIRST
     for (number, incumbent), row in zip(record.decided, run.ledger.rounds(), strict=False):
         if incumbent != before:
             used = used_by(events, record.entries[number].ended)
-            spent = Spent(row.wall_s, row.robot_s, used.tokens, used.dollars)
+            spent = Costs(row.wall_s, row.robot_s, used.tokens, used.dollars)
             points.append((spent, success(incumbent)))
             before = incumbent
     return [*points, (found.total, success(before))]
@@ -183,8 +183,8 @@ def _start_s(rows: Iterable[EpisodeRow]) -> float:
     return account.robot_seconds(row for row in rows if not row.round)[0]
 
 
-def traces(line: ArmSummary, spent: Callable[[Spent], float]) -> list[Trace]:
-    """For a plot."""
+def traces(line: ArmSummary, spent: Callable[[Costs], float]) -> list[Trace]:
+    """The traces of a plot."""
     return [
         Trace(
             tuple(spent(used) for used, _ in result.curve),
@@ -195,7 +195,7 @@ def traces(line: ArmSummary, spent: Callable[[Spent], float]) -> list[Trace]:
     ]
 
 
-USED: dict[str, tuple[str, Callable[[Spent], float]]] = {
+USED: dict[str, tuple[str, Callable[[Costs], float]]] = {
     "hours": ("hours on the clock", lambda spent: spent.wall_s / HOUR),
     "robot-hours": ("robot-hours, sealed evaluations apart", lambda spent: spent.robot_s / HOUR),
     "tokens": ("tokens", lambda spent: float(spent.tokens)),

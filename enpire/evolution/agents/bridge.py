@@ -14,7 +14,7 @@ import threading
 
 
 def main() -> int:
-    """Until either side ends."""
+    """Pass on what both sides say, until either ends."""
     outside = socket.socket(socket.AF_UNIX)
     try:
         outside.connect(sys.argv[1])

@@ -12,7 +12,7 @@ from enpire.sandbox.limits import SandboxLimits
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class AgentProgram:
     """What a pack says. In `command`, `files` and `environment` words in braces are filled in:
 
     {workspace}, {pack}, {python}, {loop} (`agent_loop`, a program of the harness's own), {bridge}
@@ -38,5 +38,5 @@ class Program:
     limits: SandboxLimits = field(default_factory=SandboxLimits)
 
     def told(self, method: str, brief: str) -> str:
-        """Its prompt."""
+        """The program's prompt."""
         return self.prompt.replace("{method}", method).replace("{brief}", brief)

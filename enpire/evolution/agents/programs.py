@@ -17,13 +17,13 @@ from urllib.parse import urlsplit
 
 from enpire.child_environment import keep_from_children
 from enpire.errors import CampaignError, EnpireError, PackError
-from enpire.evolution.agents.program import Program
+from enpire.evolution.agents.program import AgentProgram
 from enpire.evolution.agents.tools import Tools
 from enpire.evolution.agents.workplace import Workplace
 from enpire.evolution.agents.workspace import cloned, committed
 from enpire.evolution.campaign.campaign import AgentSession
 from enpire.evolution.campaign.history import FOLDER
-from enpire.evolution.experiments.events import Used
+from enpire.evolution.experiments.events import ModelUse
 from enpire.evolution.knowledge import transfer
 from enpire.model_gateway.allow_list import Upstream
 from enpire.model_gateway.prices import Prices
@@ -47,7 +47,7 @@ UNLIMITED = 10**15  # tokens
 METHOD = Path(__file__).with_name("method.md")  # how to work as an agent
 
 
-def load_program(pack: Pack) -> Program:
+def load_program(pack: Pack) -> AgentProgram:
     """Read a pack's `agent.toml`.
 
     Raises:
@@ -65,7 +65,7 @@ def load_program(pack: Pack) -> Program:
     prompt = pack.folder / table.text("prompt", "prompt.md")
     if not prompt.is_file():
         raise PackError(f"{path}: prompt {prompt.name} is not in the pack")
-    return Program(
+    return AgentProgram(
         name=pack.name,
         folder=pack.folder,
         command=(file, *command[1:]),
@@ -77,19 +77,19 @@ def load_program(pack: Pack) -> Program:
         prices=Prices.read(table.table("prices")) if table.has("prices") else Prices(),
         starts=_starts(table),
         limits=SandboxLimits(
-            memory=int(_within(table, "memory_gib", 8, *MEMORY_GIB) * GIB),
-            wall_s=_within(table, "hours", 12, *HOURS) * 3600,
+            memory=int(_bounded_number(table, "memory_gib", 8, *MEMORY_GIB) * GIB),
+            wall_s=_bounded_number(table, "hours", 12, *HOURS) * 3600,
         ),
     )
 
 
-class Programmed:
+class ProgramAgent:
     """An agent that is a program."""
 
     def __init__(
         self,
         name: str,
-        program: Program,
+        program: AgentProgram,
         run: Path,
         tokens: float,
         confinement: Confinement = Confinement.BUBBLEWRAP,
@@ -105,7 +105,7 @@ class Programmed:
 
     @property
     def name(self) -> str:
-        """Its own."""
+        """The agent's own name."""
         return self._name
 
     def turn(self, desk: AgentSession) -> None:
@@ -151,7 +151,7 @@ class Programmed:
         self._thread.start()
 
     def _prepared(self, desk: AgentSession) -> Workplace:
-        """Where it works until it is closed."""
+        """The place where it works until it is closed."""
         workspace = (self._folder / "work").resolve()
         history = (self._folder.parents[1] / FOLDER).resolve()
         cloned(history, workspace, self._name)
@@ -170,7 +170,7 @@ class Programmed:
         return self._place
 
     def _spent(self, desk: AgentSession, usage: Usage) -> None:
-        used = Used(usage.tokens or 0, self._program.prices.dollars(usage))
+        used = ModelUse(usage.tokens or 0, self._program.prices.dollars(usage))
         desk.campaign.spend(self._name, used, usage.classes)
 
 
@@ -221,13 +221,13 @@ def _installed(command: str, path: Path) -> tuple[str, tuple[Path, ...], dict[st
 
 
 def _starts(table: Table) -> int:
-    value = _within(table, "starts", 3, *STARTS)
+    value = _bounded_number(table, "starts", 3, *STARTS)
     if not value.is_integer():
         raise PackError(f"{table.where}: starts must be a whole number, found {value:g}")
     return int(value)
 
 
-def _within(table: Table, key: str, default: float, least: float, most: float) -> float:
+def _bounded_number(table: Table, key: str, default: float, least: float, most: float) -> float:
     value = table.number(key, default)
     if not least <= value <= most:
         raise PackError(

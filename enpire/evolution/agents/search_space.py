@@ -24,7 +24,7 @@ Scale = Literal["whole", "real", "near one", "choice"]
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class TunableSetting:
     """One setting, by its dotted name; default: as text. low, high: of numbers, both included."""
 
     name: str
@@ -35,7 +35,7 @@ class Setting:
     choices: tuple[str, ...] = ()
 
     def value(self, text: str) -> float | str | None:
-        """On the setting's scale; None for a text that is no value within its range.
+        """A text's value on the setting's scale; None for one that is out of its range.
 
         Of "near one" that is the distance to 1.
         """
@@ -62,21 +62,21 @@ class Setting:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Of a number on the setting's scale."""
+        """The bounds of a number on the setting's scale."""
         return (
             (1.0 - self.high, 1.0 - self.low) if self.scale == "near one" else (self.low, self.high)
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class RecipeChoice:
     """A recipe that may be chosen. source: the text of its file; empty for a built-in."""
 
     recipe: str
-    settings: tuple[Setting, ...]
+    settings: tuple[TunableSetting, ...]
     source: str = ""
 
-    def said(self, given: tuple[tuple[str, str], ...]) -> dict[str, float | str] | None:
+    def values(self, given: tuple[tuple[str, str], ...]) -> dict[str, float | str] | None:
         """Every setting's value with those `given`; None if one of them is none of its own."""
         texts = {setting.name: setting.default for setting in self.settings}
         if not {name for name, _ in given} <= texts.keys():
@@ -88,7 +88,7 @@ class Choice:
         return {name: value for name, value in values.items() if value is not None}
 
 
-def choice(name: str, factor: float = FACTOR) -> Choice:
+def choice(name: str, factor: float = FACTOR) -> RecipeChoice:
     """The recipe `name`, a built-in or a file ending in `.py`, which is imported: trust it.
 
     Raises:
@@ -98,33 +98,33 @@ def choice(name: str, factor: float = FACTOR) -> Choice:
     settings = tuple(_settings(found.recipe, factor))
     if found.source != found.name:
         path = Path(found.source)
-        return Choice(path.stem, settings, path.read_text())
-    return Choice(name, settings)
+        return RecipeChoice(path.stem, settings, path.read_text())
+    return RecipeChoice(name, settings)
 
 
-def repertoire(names: Sequence[str], factor: float = FACTOR) -> tuple[Choice, ...]:
+def repertoire(names: Sequence[str], factor: float = FACTOR) -> tuple[RecipeChoice, ...]:
     """The recipes of these names, and after them the variants that come with the tuner."""
     variants = sorted(shipped("agents", "tuner").glob("variants/*.py"))
     return tuple(choice(name, factor) for name in (*names, *map(str, variants)))
 
 
-def _settings(recipe: Any, factor: float, inside: str = "") -> Iterator[Setting]:
+def _settings(recipe: Any, factor: float, inside: str = "") -> Iterator[TunableSetting]:
     hints = get_type_hints(type(recipe))
     for field in fields(recipe):
         name, value = inside + field.name, getattr(recipe, field.name)
         if is_dataclass(value):
             yield from _settings(value, factor, f"{name}.")
         elif isinstance(value, bool):
-            yield Setting(name, "choice", str(value), choices=("True", "False"))
+            yield TunableSetting(name, "choice", str(value), choices=("True", "False"))
         elif get_origin(hints[field.name]) is Literal:
-            yield Setting(name, "choice", value, choices=tuple(get_args(hints[field.name])))
+            yield TunableSetting(name, "choice", value, choices=tuple(get_args(hints[field.name])))
         elif isinstance(value, int) and value > 0:
             least, most = max(1, round(value / factor)), math.ceil(value * factor)
-            yield Setting(name, "whole", str(value), least, most)
+            yield TunableSetting(name, "whole", str(value), least, most)
         elif isinstance(value, float) and 0.5 <= value < 1.0:
             far = min((1.0 - value) * factor, 0.95)
             low, high = 1.0 - far, 1.0 - (1.0 - value) / factor
-            yield Setting(name, "near one", str(value), low, high)
+            yield TunableSetting(name, "near one", str(value), low, high)
         elif isinstance(value, float) and value > 0.0:
             high = min(value * factor, MOST_SHARE) if value < 1.0 else value * factor
-            yield Setting(name, "real", str(value), value / factor, high)
+            yield TunableSetting(name, "real", str(value), value / factor, high)

@@ -14,11 +14,10 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Self
 
 from enpire.errors import CampaignError, EnpireError
-from enpire.evolution.agents.tools import EpisodePictures, Offered, callables
+from enpire.evolution.agents.tools import EpisodePictures, OfferedTools, callables
 
 LINE = 1 << 20  # characters of a message, at most
 AT_ONCE = 4  # connections to a socket
@@ -30,7 +29,7 @@ NAME = "enpire"
 class ToolSocket:
     """Tools on a socket of their own, from `start` until the end of the `with` block."""
 
-    def __init__(self, tools: Offered, path: Path) -> None:
+    def __init__(self, tools: OfferedTools, path: Path) -> None:
         """path: of the socket, which must not exist.
 
         Raises:
@@ -58,12 +57,7 @@ class ToolSocket:
         threading.Thread(target=self._accept, name="tools", daemon=True).start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with contextlib.suppress(OSError):
             self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
@@ -103,17 +97,17 @@ class ToolSocket:
             self._free.release()
 
 
-async def _converse(tools: Offered, said: IO[str], answers: IO[str]) -> None:
+async def _converse(tools: OfferedTools, said: IO[str], answers: IO[str]) -> None:
     import anyio
     from mcp.server.stdio import stdio_server
 
     served = server(tools)._lowlevel_server
-    lines: Any = _Lines(said)
+    lines: Any = _BoundedLines(said)
     async with stdio_server(stdin=lines, stdout=anyio.wrap_file(answers)) as (reading, writing):
         await served.run(reading, writing, served.create_initialization_options())
 
 
-class _Lines:
+class _BoundedLines:
     """The lines of a file, none longer than `LINE`: memory is the harness's."""
 
     def __init__(self, file: IO[str]) -> None:
@@ -128,7 +122,7 @@ class _Lines:
             yield line
 
 
-def server(tools: Offered) -> Any:
+def server(tools: OfferedTools) -> Any:
     """An MCP server with an agent's tools."""
     from mcp.server.mcpserver import MCPServer
 

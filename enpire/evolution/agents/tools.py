@@ -19,7 +19,7 @@ from enpire.environment import StationBackend, Tasked
 from enpire.errors import CampaignError, UsageError
 from enpire.evolution.campaign.campaign import Campaign
 from enpire.evolution.experiments.effect import Effect
-from enpire.evolution.experiments.events import Entry
+from enpire.evolution.experiments.events import ExperimentEntry
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
 from enpire.evolution.knowledge import board, literature
 from enpire.evolution.knowledge.dedup import duplicates
@@ -63,7 +63,7 @@ OPTIONAL = {
 """What a campaign may do without: the tools that go with it."""
 
 
-class Offered(Protocol):
+class OfferedTools(Protocol):
     """An agent's tools: methods of these names, which return text or `EpisodePictures`."""
 
     @property
@@ -92,7 +92,7 @@ class Tools:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of those that the campaign leaves its agents, in their order."""
+        """The names of those that the campaign leaves its agents, in their order."""
         return tuple(name for name in NAMES if name not in self.campaign.team.tools_off)
 
     def task_brief(self) -> str:
@@ -125,7 +125,7 @@ class Tools:
             lines = [
                 f"Incumbent {record.incumbent}: {campaign.fresh(record.incumbent)} on fresh seeds.",
                 f"{len(record.entries)} experiments so far, {len(record.under_way)} under way.",
-                self._left(),
+                self._what_is_left(),
             ]
             for entry in record.under_way:
                 lines.append(
@@ -145,7 +145,7 @@ class Tools:
             if experiment:
                 most = min(max(0.0, wait), LONGEST_S)
                 self.campaign.changed.wait_for(lambda: self._has_come(experiment), most)
-                return self._one(self.campaign.record.named(experiment))
+                return self._line_on(self.campaign.record.named(experiment))
             entries = list(self.campaign.record.entries.values())[-min(max(last, 1), MOST) :]
             if not entries:
                 return "There are no experiments yet: begin one with train."
@@ -213,7 +213,7 @@ class Tools:
     def search_literature(self, query: str, k: int = 4, arxiv: bool = False) -> str:
         """Method cards that answer a query, a page each; with `arxiv`, papers of arXiv."""
         if not arxiv:
-            return literature.shown(literature.search(query, k))
+            return literature.cards_text(literature.search(query, k))
         if not self.network:
             raise CampaignError("there is no network here: search the cards, without arxiv")
         return literature.papers_shown(literature.search_arxiv(query, k))
@@ -222,7 +222,7 @@ class Tools:
         """What was found out so far, by all agents, with its evidence."""
         with self.campaign.lock:
             findings = list(self.campaign.board.findings.values())
-            return board.shown(findings, self.campaign.record.experiments, query)
+            return board.board_text(findings, self.campaign.record.experiments, query)
 
     def post_finding(self, text: str, evidence: Sequence[str]) -> str:
         """Put up what you found, in a sentence or two; evidence: ids of decided experiments."""
@@ -297,7 +297,7 @@ class Tools:
         waits = trained and not entry.released
         return entry.experiment.decided or waits or self.campaign.ended
 
-    def _left(self) -> str:
+    def _what_is_left(self) -> str:
         campaign = self.campaign
         ceilings, used = campaign.ceilings, campaign.record.spent
         wall = campaign.budget.wall_s - campaign.budget.elapsed
@@ -311,7 +311,7 @@ class Tools:
         known = [f"{value:.3g} {name}" for name, value in parts.items() if np.isfinite(value)]
         return f"Left: {', '.join(known) or 'no limits'}."
 
-    def _one(self, entry: Entry) -> str:
+    def _line_on(self, entry: ExperimentEntry) -> str:
         e = entry.experiment
         lines = [_line(entry), NOTE, quoted(e.hypothesis, TEXT)]
         if e.reason:
@@ -349,7 +349,7 @@ def without(said: str) -> tuple[str, ...]:
     return tuple(tool for name in chosen for tool in OPTIONAL[name])
 
 
-def callables(tools: Offered) -> list[Callable[..., str | EpisodePictures]]:
+def callables(tools: OfferedTools) -> list[Callable[..., str | EpisodePictures]]:
     """The tools as functions, in their order."""
     return [getattr(tools, name) for name in tools.names]
 
@@ -365,13 +365,13 @@ def _entries(stations: StationBackend) -> list[str]:
     ]
 
 
-def _line(entry: Entry) -> str:
+def _line(entry: ExperimentEntry) -> str:
     e = entry.experiment
     effect = str(e.effect) if e.effect else "not measured"
     return f"{e.id} ({e.agent}), {_tried(e)}, on {e.base}: {_stage(entry)}, effect {effect}"
 
 
-def _stage(entry: Entry) -> str:
+def _stage(entry: ExperimentEntry) -> str:
     e = entry.experiment
     waiting = e.state is ExperimentState.TRAINING and not entry.released
     return f"{e.state}, run_trials not asked for" if waiting else str(e.state)

@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from enpire.errors import CampaignError
-from enpire.evolution.agents.search_space import Choice, Setting
+from enpire.evolution.agents.search_space import RecipeChoice, TunableSetting
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
-from enpire.evolution.knowledge.transfer import Idea
+from enpire.evolution.knowledge.transfer import TransferredRecipe
 
 CHANGES = 5  # settings of the best known that a proposal changes, at most
 BEST = 3  # experiments of a recipe that say how well it may do
@@ -36,43 +36,43 @@ FAILURE = -math.log(20.0)  # log-odds of an experiment that failed: as one lost 
 
 @dataclass(frozen=True, slots=True)
 class Tuner:
-    """Proposes experiments; `name` is the agent's. carried: what it tries first, as it is."""
+    """Proposes experiments; `name` is the agent's. transferred: what it tries first, as it is."""
 
     name: str
-    repertoire: tuple[Choice, ...]
+    repertoire: tuple[RecipeChoice, ...]
     seed: int
     changes: int = CHANGES
-    carried: tuple[Idea, ...] = ()
+    transferred: tuple[TransferredRecipe, ...] = ()
 
-    def propose(self, known: Sequence[Experiment], base: str) -> Experiment:
+    def propose(self, experiments: Sequence[Experiment], base: str) -> Experiment:
         """The next experiment on `base`, given all experiments so far, of whatever state.
 
         Raises:
             CampaignError: the repertoire is empty.
         """
-        made = {(e.recipe, e.source, e.settings) for e in known}
-        for idea in self.carried:
+        made = {(e.recipe, e.source, e.settings) for e in experiments}
+        for idea in self.transferred:
             if idea.what not in made:
-                return self._first(idea, sum(e.agent == self.name for e in known), base)
+                return self._first(idea, sum(e.agent == self.name for e in experiments), base)
         if not self.repertoire:
             raise CampaignError(f"{self.name} has no recipes to try: give it a repertoire")
-        own = sum(experiment.agent == self.name for experiment in known)
-        tried = {(e.recipe, e.source) for e in known if not e.program}
+        own = sum(experiment.agent == self.name for experiment in experiments)
+        tried = {(e.recipe, e.source) for e in experiments if not e.program}
         for choice in self.repertoire:
             if (choice.recipe, choice.source) not in tried:
                 return self._experiment(own, choice, {}, base)
         name = int.from_bytes(hashlib.sha256(self.name.encode()).digest()[:4])
-        seeds = np.random.SeedSequence([self.seed, name, own, len(known)])
-        return self._experiment(own, *self._next(known, seeds), base)
+        seeds = np.random.SeedSequence([self.seed, name, own, len(experiments)])
+        return self._experiment(own, *self._next(experiments, seeds), base)
 
     def _next(
-        self, known: Sequence[Experiment], seeds: np.random.SeedSequence
-    ) -> tuple[Choice, dict[str, str]]:
+        self, experiments: Sequence[Experiment], seeds: np.random.SeedSequence
+    ) -> tuple[RecipeChoice, dict[str, str]]:
         """A recipe, and those of its settings that are not to be its defaults."""
-        rng, strengths = np.random.default_rng(seeds), strength(known)
-        choice = _promising(self.repertoire, known, strengths, rng)
-        tried = _tried(choice, known)
-        asked = _asked(choice, tried, strengths, int(rng.integers(2**31)))
+        rng, strengths = np.random.default_rng(seeds), strength(experiments)
+        choice = _promising(self.repertoire, experiments, strengths, rng)
+        tried = _tried(choice, experiments)
+        asked = _sampled(choice, tried, strengths, int(rng.integers(2**31)))
         usual = {setting.name: setting.default for setting in choice.settings}
         measured = [e for e in tried if e.id in strengths]
         best = max(measured, key=lambda e: strengths[e.id], default=None)
@@ -81,7 +81,7 @@ class Tuner:
         settings |= {str(name): asked[str(name)] for name in names}
         return choice, {name: text for name, text in settings.items() if text != usual[name]}
 
-    def _first(self, idea: Idea, number: int, base: str) -> Experiment:
+    def _first(self, idea: TransferredRecipe, number: int, base: str) -> Experiment:
         return Experiment(
             id=f"{self.name}-{number}",
             agent=self.name,
@@ -93,7 +93,7 @@ class Tuner:
         )
 
     def _experiment(
-        self, number: int, choice: Choice, settings: Mapping[str, str], base: str
+        self, number: int, choice: RecipeChoice, settings: Mapping[str, str], base: str
     ) -> Experiment:
         defaults = {s.name: s.default for s in choice.settings}
         said = ", ".join(f"{n} {settings[n]} (usual {defaults[n]})" for n in sorted(settings))
@@ -108,14 +108,14 @@ class Tuner:
         )
 
 
-def strength(known: Sequence[Experiment]) -> dict[str, float]:
+def strength(experiments: Sequence[Experiment]) -> dict[str, float]:
     """How much better than the start each measured experiment's policy is, in log-odds, by its id.
 
     What it won of the discordant pairs against its base, shrunk by one pair either way, and how
     much better the base is in turn. A failure is as bad as `FAILURE`. Whatever was dropped before
     anything was measured is left out.
     """
-    by_id = {experiment.id: experiment for experiment in known}
+    by_id = {experiment.id: experiment for experiment in experiments}
     found: dict[str, float] = {}
 
     def of(name: str, below: frozenset[str]) -> float:
@@ -140,27 +140,28 @@ def _log_odds(experiment: Experiment) -> float | None:
     return math.log((record.wins + 1) / (record.losses + 1))
 
 
-def _tried(choice: Choice, known: Sequence[Experiment]) -> list[Experiment]:
-    """Those of the experiments that the surrogate of this recipe has a place for."""
+def _tried(choice: RecipeChoice, experiments: Sequence[Experiment]) -> list[Experiment]:
+    """The experiments that the surrogate of this recipe has a place for."""
     return [
         e
-        for e in known
+        for e in experiments
         if (e.recipe, e.source, e.program) == (choice.recipe, choice.source, "")
-        and choice.said(e.settings) is not None
+        and choice.values(e.settings) is not None
     ]
 
 
 def _promising(
-    repertoire: Sequence[Choice],
-    known: Sequence[Experiment],
+    repertoire: Sequence[RecipeChoice],
+    experiments: Sequence[Experiment],
     strengths: Mapping[str, float],
     rng: np.random.Generator,
-) -> Choice:
+) -> RecipeChoice:
     """The recipe that is drawn best; one of which nothing is measured counts as the base."""
 
-    def drawn(choice: Choice) -> float:
+    def drawn(choice: RecipeChoice) -> float:
         found = sorted(
-            (strengths[e.id] for e in _tried(choice, known) if e.id in strengths), reverse=True
+            (strengths[e.id] for e in _tried(choice, experiments) if e.id in strengths),
+            reverse=True,
         )
         mean = sum(found[:BEST]) / len(found[:BEST]) if found else 0.0
         return mean + DOUBT / math.sqrt(max(len(found), 1)) * float(rng.normal())
@@ -169,8 +170,8 @@ def _promising(
     return repertoire[int(np.argmax(draws))]
 
 
-def _asked(
-    choice: Choice, tried: Sequence[Experiment], strengths: Mapping[str, float], seed: int
+def _sampled(
+    choice: RecipeChoice, tried: Sequence[Experiment], strengths: Mapping[str, float], seed: int
 ) -> dict[str, str]:
     """A text for every setting, from optuna's sampler; what runs yet it keeps away from."""
     try:
@@ -197,7 +198,7 @@ def _asked(
             create_trial(
                 state=TrialState.COMPLETE if measured else TrialState.RUNNING,
                 value=strengths.get(experiment.id),
-                params=choice.said(experiment.settings),
+                params=choice.values(experiment.settings),
                 distributions=distributions,
             )
         )
@@ -205,7 +206,7 @@ def _asked(
     return {setting.name: setting.text(params[setting.name]) for setting in choice.settings}
 
 
-def _distribution(setting: Setting) -> Any:
+def _distribution(setting: TunableSetting) -> Any:
     from optuna import distributions as d
 
     if setting.scale == "choice":

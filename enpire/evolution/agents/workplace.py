@@ -7,31 +7,31 @@ import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Self
 
 from enpire import agent_loop
+from enpire.closing import Closing
 from enpire.errors import PackError
 from enpire.evolution.agents import bridge
-from enpire.evolution.agents.program import Program
+from enpire.evolution.agents.program import AgentProgram
 from enpire.evolution.agents.tool_server import ToolSocket
-from enpire.evolution.agents.tools import Offered
+from enpire.evolution.agents.tools import OfferedTools
 from enpire.model_gateway.proxy import Proxy
 from enpire.model_gateway.usage import Allowance, Usage
 from enpire.sandbox.bubblewrap import hand_over, harness, python
 from enpire.sandbox.sandbox import Confinement, Sandbox, SandboxProcess
 
 
-class Workplace:
-    """Of one program, however often it is started; a `with` block closes it and ends all of them.
+class Workplace(Closing):
+    """The workplace of one program, however often it is started; closing it ends all of them.
 
     The tools are on a socket of its own, and the proxy on another: both are bound into its sandbox.
     """
 
     def __init__(
         self,
-        program: Program,
+        program: AgentProgram,
         workspace: Path,
-        tools: Offered,
+        tools: OfferedTools,
         allowance: Allowance,
         record: Callable[[Usage], None],
         confinement: Confinement = Confinement.BUBBLEWRAP,
@@ -86,19 +86,13 @@ class Workplace:
         """End the program, all that it has started, and its tools."""
         self._open.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def _fill(self, text: str) -> str:
         for name, value in self._filled.items():
             text = text.replace(f"{{{name}}}", value)
         return text
 
 
-def _words(program: Program, workspace: Path, tools: Path) -> dict[str, str]:
+def _words(program: AgentProgram, workspace: Path, tools: Path) -> dict[str, str]:
     """What stands for the words in braces of a pack."""
     server = {"command": python(), "args": ["-I", "-S", bridge.__file__, str(tools)]}
     return {
@@ -112,7 +106,7 @@ def _words(program: Program, workspace: Path, tools: Path) -> dict[str, str]:
     }
 
 
-def _write(workspace: Path, name: str, text: str, program: Program) -> None:
+def _write(workspace: Path, name: str, text: str, program: AgentProgram) -> None:
     path = workspace / name
     if not path.resolve().is_relative_to(workspace) or path.is_symlink():
         raise PackError(f"{program.folder}: {name} is not in the workspace")

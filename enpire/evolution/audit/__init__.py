@@ -29,9 +29,9 @@ def audit(run: Run, noted: Head | None = None) -> list[Check]:
         checks += [
             records.policies(of),
             decisions.comparisons(of),
-            decisions.told(of),
+            decisions.check_notes(of),
             sealed.sealed(of),
-            episodes.asked(of),
+            episodes.check_jobs(of),
             _history(of),
             _report(of),
         ]

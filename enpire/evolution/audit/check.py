@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from enpire.environment.core.jobs import named
-from enpire.evolution.experiments.events import Record, folded
+from enpire.environment.core.jobs import episode_id
+from enpire.evolution.experiments.events import CampaignState, replay_events
 from enpire.store import EpisodeRow, PolicyRow, Run
 from enpire.types import Purpose
 
@@ -36,18 +36,18 @@ class RecordedCampaign:
         self.settings: Mapping[str, Any] = run.config["loop"]
 
     @cached_property
-    def record(self) -> Record:
+    def record(self) -> CampaignState:
         """What its events come to; CampaignError where they cannot follow on each other."""
-        return folded(self.run.ledger.events())
+        return replay_events(self.run.ledger.events())
 
     @cached_property
     def policies(self) -> dict[str, PolicyRow]:
-        """By name."""
+        """The policies by name."""
         return {row.name: row for row in self.run.ledger.policies()}
 
     @cached_property
     def evaluations(self) -> dict[tuple[int, str, int], EpisodeRow]:
-        """By round, policy and seed; those that were not cut short."""
+        """The evaluations by round, policy and seed; those that were not cut short."""
         return {
             (row.round, row.policy, row.seed): row
             for row in self.rows
@@ -62,12 +62,12 @@ class RecordedCampaign:
 
 def whole(row: EpisodeRow) -> bool:
     """Whether an episode has its job's name: others were cut short, or their station was lost."""
-    name = named(row.purpose, row.round, row.policy, row.seed)
+    name = episode_id(row.purpose, row.round, row.policy, row.seed)
     return row.id == name or row.id.removeprefix(f"{name}-").isdecimal()  # a variant's
 
 
 def repeated[T](values: list[T]) -> Iterator[T]:
-    """Those that are there more than once, each once."""
+    """The items that are there more than once, each once."""
     seen: set[T] = set()
     told: set[T] = set()
     for value in values:

@@ -65,7 +65,7 @@ def _comparisons(of: RecordedCampaign) -> Iterator[str]:
         match = PairedComparison(
             note.candidate,
             note.incumbent,
-            {note.candidate: _Nobody(), note.incumbent: _Nobody()},
+            {note.candidate: _NoController(), note.incumbent: _NoController()},
             note.round,
             stream(int(settings["seed"]), "compare", note.round),
             float(settings["alpha"]),
@@ -152,7 +152,7 @@ def _bare(row: EpisodeRow) -> Episode:
     )
 
 
-class _Nobody:
+class _NoController:
     """Stands for a policy where nothing is run."""
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:

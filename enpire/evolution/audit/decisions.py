@@ -8,7 +8,7 @@ from itertools import islice
 from enpire.errors import CampaignError
 from enpire.evolution.audit.check import Check, RecordedCampaign
 from enpire.evolution.campaign.agent import team
-from enpire.evolution.experiments.events import MATCH, Entry, MatchOutcome, Record
+from enpire.evolution.experiments.events import MATCH, CampaignState, ExperimentEntry, MatchOutcome
 from enpire.evolution.experiments.experiment import ExperimentState
 from enpire.evolution.experiments.selection import level
 from enpire.rollout.evaluation.comparison import EXTENSION, Decision, PairedRecord, decide
@@ -22,7 +22,7 @@ FINAL = (ExperimentState.KEPT, ExperimentState.DROPPED, ExperimentState.FAILED)
 def events(of: RecordedCampaign) -> Check:
     """Every step of an experiment is one that may follow, and nothing is kept that did not win."""
     wrong: list[str] = []
-    record, rows = Record(), of.run.ledger.events()
+    record, rows = CampaignState(), of.run.ledger.events()
     for number, row in enumerate(rows, 1):
         incumbent = record.incumbent
         try:
@@ -39,7 +39,7 @@ def events(of: RecordedCampaign) -> Check:
     return Check("events", f"{len(rows)} of {len(record.entries)} experiments", tuple(wrong))
 
 
-def _opponent(entry: Entry, incumbent: str) -> Iterator[str]:
+def _opponent(entry: ExperimentEntry, incumbent: str) -> Iterator[str]:
     opponent = entry.matches[-1].opponent
     if len(entry.matches) == 1 and opponent != entry.experiment.base:
         yield f"{entry.policy} met {opponent} first, not its base {entry.experiment.base}"
@@ -47,7 +47,7 @@ def _opponent(entry: Entry, incumbent: str) -> Iterator[str]:
         yield f"{entry.policy} was compared while it was {entry.experiment.state}"
 
 
-def _decision(entry: Entry, incumbent: str) -> Iterator[str]:
+def _decision(entry: ExperimentEntry, incumbent: str) -> Iterator[str]:
     """incumbent: until then."""
     e, name = entry.experiment, entry.policy
     if not entry.matches:
@@ -65,7 +65,7 @@ def _decision(entry: Entry, incumbent: str) -> Iterator[str]:
         yield f"{name}: its effect is not what its first comparison came to"
 
 
-def _first(entry: Entry) -> PairedRecord:
+def _first(entry: ExperimentEntry) -> PairedRecord:
     return entry.matches[0].record
 
 
@@ -76,19 +76,19 @@ def comparisons(of: RecordedCampaign) -> Check:
     wrong, pairs = [], 0
     for entry in of.record.entries.values():
         for at, match in enumerate(entry.matches):
-            record, decision = _again(of, entry, at, match.opponent, alpha)
+            record, decision = _replayed_test(of, entry, at, match.opponent, alpha)
             pairs += record.pairs
             again = MatchOutcome(match.opponent, record, decision is Decision.PROMOTE)
             if again != match:
                 wrong.append(
-                    f"{entry.policy} against {match.opponent}: recorded is {_said(match)}; by its "
-                    f"episodes it is {_said(again)}"
+                    f"{entry.policy} against {match.opponent}: recorded is {_tally_text(match)}; "
+                    f"by its episodes it is {_tally_text(again)}"
                 )
     return Check("effects", f"{pairs} pairs, of {alpha:.4g} each test", tuple(wrong))
 
 
-def _again(
-    of: RecordedCampaign, entry: Entry, at: int, opponent: str, alpha: float
+def _replayed_test(
+    of: RecordedCampaign, entry: ExperimentEntry, at: int, opponent: str, alpha: float
 ) -> tuple[PairedRecord, Decision]:
     """What the test comes to, by the leading pairs that are there, as far as one decides."""
     most: int = of.settings["max_pairs"]
@@ -111,18 +111,18 @@ def _voided(row: EpisodeRow) -> bool:
     return row.outcome is Outcome.INVALID and row.execute_s > 0.0 and row.stage != LOST
 
 
-def seeds(of: RecordedCampaign, entry: Entry, at: int, opponent: str) -> Iterator[int]:
-    """Of an experiment's comparison number `at`."""
+def seeds(of: RecordedCampaign, entry: ExperimentEntry, at: int, opponent: str) -> Iterator[int]:
+    """The seeds of an experiment's comparison number `at`."""
     name = f"compare with {opponent}" if at else "compare"
     return stream(of.settings["seed"], name, entry.number)
 
 
-def _said(match: MatchOutcome) -> str:
+def _tally_text(match: MatchOutcome) -> str:
     r = match.record
     return f"{r.wins} won, {r.losses} lost, {r.ties} alike, {'won' if match.won else 'not won'}"
 
 
-def told(of: RecordedCampaign) -> Check:
+def check_notes(of: RecordedCampaign) -> Check:
     """People were told of each decision once, and rounds name the incumbents of then."""
     notes = [n for n in of.run.ledger.decisions() if n.kind in FINAL]
     wrong = []

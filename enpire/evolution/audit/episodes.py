@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from enpire.environment.core.jobs import named
+from enpire.environment.core.jobs import episode_id
 from enpire.errors import EnpireError
 from enpire.evolution.audit.check import Check, RecordedCampaign
 from enpire.evolution.audit.decisions import seeds
-from enpire.evolution.experiments.events import FIRST, Entry
+from enpire.evolution.experiments.events import FIRST, ExperimentEntry
 from enpire.evolution.experiments.unbiased_estimate import check_seeds
 from enpire.improvement import recipe as recipes
 from enpire.rollout.evaluation.comparison import EXTENSION
@@ -17,7 +17,7 @@ from enpire.rollout.evaluation.seeds import stream
 from enpire.types import Purpose
 
 
-def asked(of: RecordedCampaign) -> Check:
+def check_jobs(of: RecordedCampaign) -> Check:
     """Demonstrations, first evaluation, collections and comparisons, by the seeds they were due."""
     wrong = [*_start(of)]
     rounds = range(len(of.record.entries) + 1)
@@ -40,13 +40,13 @@ def _start(of: RecordedCampaign) -> Iterator[str]:
         yield f"{len(shown)} demonstrations are there, {len(due)} were asked for"
     if of.record.entries:  # they begin when the first policy has been evaluated
         for drawn in islice(stream(seed, "start"), settings["start_episodes"]):
-            id = named(Purpose.EVALUATION, 0, FIRST, drawn)
+            id = episode_id(Purpose.EVALUATION, 0, FIRST, drawn)
             if id not in ids:
                 yield f"{id} was asked for and is missing"
 
 
-def _collected(of: RecordedCampaign, entry: Entry) -> Iterator[str]:
-    """Of an experiment that has its policy, where it collects as most do."""
+def _collected(of: RecordedCampaign, entry: ExperimentEntry) -> Iterator[str]:
+    """Check an experiment that has its policy, where it collects as most do."""
     e = entry.experiment
     if entry.policy not in of.policies or e.source or e.program:
         return
@@ -59,12 +59,12 @@ def _collected(of: RecordedCampaign, entry: Entry) -> Iterator[str]:
     ids = {row.id for row in of.rows if row.round == entry.number}
     drawn = stream(of.settings["seed"], "collect", entry.number)
     for seed in islice(drawn, of.settings["collect"]):
-        id = named(Purpose.COLLECTION, entry.number, e.base, seed)
+        id = episode_id(Purpose.COLLECTION, entry.number, e.base, seed)
         if id not in ids:
             yield f"{id} was asked for and is missing"
 
 
-def _strange(of: RecordedCampaign, entry: Entry) -> Iterator[str]:
+def _strange(of: RecordedCampaign, entry: ExperimentEntry) -> Iterator[str]:
     """Evaluations of an experiment's round that nothing in it asks for."""
     known = set(check_seeds(of.settings["seed"], entry.number))
     most = 2 * EXTENSION * of.settings["max_pairs"]

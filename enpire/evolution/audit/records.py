@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from enpire.environment.core.jobs import named
+from enpire.environment.core.jobs import episode_id
 from enpire.errors import EnpireError, StoreError
 from enpire.evolution.audit.check import Check, RecordedCampaign, repeated, whole
 from enpire.evolution.experiments.events import FIRST
@@ -114,7 +114,7 @@ def time(of: RecordedCampaign) -> Check:
     wrong += [f"{id} lacks a phase" for id, phases in spent.items() if phases != WORK]
     cut = [row for row in of.rows if not whole(row)]
     for row in cut:
-        name = named(row.purpose, row.round, row.policy, row.seed)
+        name = episode_id(row.purpose, row.round, row.policy, row.seed)
         marked = row.id.startswith((f"{name}-aborted-", f"{name}-lost-")) or "-" in row.id
         if row.outcome in JUDGED or not marked:
             wrong.append(f"{row.id} was cut short, and yet judged")

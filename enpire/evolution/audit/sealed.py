@@ -56,7 +56,7 @@ def _order(
 
 
 def _frozen(of: RecordedCampaign, note: LogEntry) -> Iterator[str]:
-    """Its policy was there before, as it is now: by the note's own words, and by its trials."""
+    """Check that its policy was there before, as it is now: by the note's words, and its trials."""
     policy = of.policies.get(note.incumbent)
     if policy is None:
         yield f"{note.incumbent} was examined and is no policy"
@@ -73,7 +73,7 @@ def _frozen(of: RecordedCampaign, note: LogEntry) -> Iterator[str]:
 
 
 def _episodes(note: LogEntry, seeds: list[int], own: list[EpisodeRow]) -> Iterator[str]:
-    """Of one attempt: all under seeds that were drawn, from the first on, none left out."""
+    """Check one attempt: all under seeds that were drawn, from the first on, none left out."""
     judged = [row.seed for row in own if whole(row)]
     for row in own:
         if row.seed not in seeds or row.policy != note.incumbent:
@@ -88,7 +88,7 @@ def _rule(of: RecordedCampaign, note: LogEntry) -> SealedRule | PointRule:
 
 
 def _ruled(of: RecordedCampaign, note: LogEntry) -> Iterator[str]:
-    """Its rule is the one of its attempt; runs made before had none in their notes."""
+    """Check that its rule is the one of its attempt; older runs have none in their notes."""
     rule, settings = _rule(of, note), of.settings
     if isinstance(rule, PointRule):
         if "target_bound" in settings:

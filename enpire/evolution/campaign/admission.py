@@ -8,27 +8,27 @@ from enpire.evolution.experiments.budget import Ceilings
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
 from enpire.rollout.fleet.fleet import Fleet
 from enpire.rollout.loop.episode_cache import EpisodeCache
-from enpire.rollout.loop.loop import LoopSettings
+from enpire.rollout.loop.settings import LoopSettings
 from enpire.store import Run
 from enpire.types import Episode, Purpose
 
 
 class Admission:
-    """Of one campaign. closed: why no experiment may begin any more; empty while they may."""
+    """The admission to one campaign. closed: why no experiment may begin any more, or empty."""
 
     def __init__(
         self,
         settings: LoopSettings,
         run: Run,
         books: EventLog,
-        known: EpisodeCache,
+        cache: EpisodeCache,
         fleet: Fleet,
         ceilings: Ceilings,
     ) -> None:
         """ceilings: of what may be used."""
         self.closed = ""
         self._settings, self._run, self._books = settings, run, books
-        self._known, self._fleet, self._ceilings = known, fleet, ceilings
+        self._known, self._fleet, self._ceilings = cache, fleet, ceilings
 
     def look(self) -> None:
         """Close, where agents have used up what they may."""

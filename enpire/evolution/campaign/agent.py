@@ -14,10 +14,10 @@ TEAM = re.compile(r"([a-z][a-z0-9_]*)(?::(\d+))?")
 MOST = 64  # agents of a campaign
 
 
-class AgentDesk(Protocol):
+class AgentInterface(Protocol):
     """What an agent finds at the harness. It has no way to a decision, a verdict or a seed."""
 
-    def known(self) -> list[Experiment]:
+    def experiments(self) -> list[Experiment]:
         """All experiments so far, of whatever state and agent, in the order of proposals."""
         ...
 
@@ -44,7 +44,7 @@ class AgentDesk(Protocol):
         ...
 
 
-class Agent[D: AgentDesk](Protocol):
+class Agent[D: AgentInterface](Protocol):
     """Has turns, many a second, each of them short; `name` is its own."""
 
     @property
@@ -69,13 +69,13 @@ class Proposer(Protocol):
     @property
     def name(self) -> str: ...
 
-    def propose(self, known: Sequence[Experiment], base: str) -> Experiment:
+    def propose(self, experiments: Sequence[Experiment], base: str) -> Experiment:
         """The next experiment on `base`, given all so far."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Proposing:
+class ProposerAgent:
     """An agent that hands in whatever its proposer thinks of next."""
 
     proposer: Proposer
@@ -85,10 +85,10 @@ class Proposing:
         """The proposer's."""
         return self.proposer.name
 
-    def turn(self, desk: AgentDesk) -> None:
+    def turn(self, desk: AgentInterface) -> None:
         """See `Agent`."""
         if desk.free:
-            desk.propose(self.proposer.propose(desk.known(), desk.base))
+            desk.propose(self.proposer.propose(desk.experiments(), desk.base))
 
     def close(self) -> None:
         """See `Agent`; there is nothing to end."""

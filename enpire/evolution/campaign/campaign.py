@@ -43,22 +43,22 @@ from enpire.evolution.experiments.events import (
     RELEASED,
     RETIRED,
     USED,
-    Entry,
+    CampaignState,
+    ExperimentEntry,
     MatchOutcome,
-    Record,
-    Used,
+    ModelUse,
     retirement,
 )
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
 from enpire.evolution.experiments.selection import DEFAULT, Contender, choose, level
-from enpire.evolution.knowledge.board import Board
+from enpire.evolution.knowledge.board import FindingsBoard
 from enpire.evolution.program_policies import policy_host, policy_process
-from enpire.evolution.program_policies.action_guard import guarded
-from enpire.evolution.program_policies.sandboxed_training import Either, foreign
+from enpire.evolution.program_policies.action_guard import guard_actions
+from enpire.evolution.program_policies.sandboxed_training import RoutingTrainer, foreign
 from enpire.improvement import recipe as recipes
 from enpire.improvement.collection import Collection, caught
 from enpire.improvement.recipe import Candidate, ConfiguredRecipe
-from enpire.improvement.training import Trainer, TrainingRequest, keep
+from enpire.improvement.training_process import Trainer, TrainingRequest, keep
 from enpire.policies import Policy, shape_for
 from enpire.rollout.evaluation.comparison import Decision
 from enpire.rollout.evaluation.paired_comparison import PairedComparison
@@ -67,7 +67,9 @@ from enpire.rollout.fleet.fleet import Fleet
 from enpire.rollout.fleet.scheduler import Queue
 from enpire.rollout.loop.budget import Budget
 from enpire.rollout.loop.episode_cache import EpisodeCache
-from enpire.rollout.loop.loop import Loop, LoopSettings, LoopState
+from enpire.rollout.loop.loop import Loop
+from enpire.rollout.loop.settings import LoopSettings
+from enpire.rollout.loop.state import LoopState
 from enpire.sandbox.sandbox import Confinement, SandboxError
 from enpire.sandbox.sanitize import one_line
 from enpire.store import EpisodeWriter, Run
@@ -81,7 +83,7 @@ REFUSALS = 3  # in a row, after which an agent is retired
 
 
 @dataclass(frozen=True, slots=True)
-class _Trying:
+class _OpenComparison:
     """A comparison under way, and the queue of its jobs."""
 
     match: PairedComparison
@@ -90,32 +92,32 @@ class _Trying:
 
 @dataclass(frozen=True, slots=True)
 class AgentSession:
-    """An agent's `AgentDesk`: what it may see and ask for of a campaign."""
+    """An agent's `AgentInterface`: what it may see and ask for of a campaign."""
 
     campaign: Campaign
     agent: str
 
-    def known(self) -> list[Experiment]:
-        """See `AgentDesk`."""
+    def experiments(self) -> list[Experiment]:
+        """See `AgentInterface`."""
         with self.campaign.lock:
             return self.campaign.record.experiments
 
     @property
     def base(self) -> str:
-        """See `AgentDesk`."""
+        """See `AgentInterface`."""
         return self.campaign.record.incumbent
 
     @property
     def free(self) -> bool:
-        """See `AgentDesk`."""
+        """See `AgentInterface`."""
         return not (self.campaign.closed or self.campaign.record.of(self.agent))
 
     def leave(self, reason: str) -> None:
-        """See `AgentDesk`."""
+        """See `AgentInterface`."""
         self.campaign.retire(self.agent, reason)
 
     def propose(self, experiment: Experiment) -> None:
-        """See `AgentDesk`; an agent proposes in its own name only."""
+        """See `AgentInterface`; an agent proposes in its own name only."""
         if experiment.agent != self.agent:
             raise CampaignError(f"{self.agent} cannot propose for {experiment.agent}")
         self.campaign.propose(experiment)
@@ -158,7 +160,7 @@ class Campaign:
         self.changed = threading.Condition(self.lock)  # after each look, and at the end
         self.ended = False
         self._writer, self.fleet, self.team = writer, fleet, team
-        self._trainer: Trainer = Either(trainer, team.confinement)
+        self._trainer: Trainer = RoutingTrainer(trainer, team.confinement)
         self._first = first
         self.stations: StationBackend = fleet.stations
         size = self.stations.action_size
@@ -166,12 +168,12 @@ class Campaign:
 
         def acts(policy: Policy, name: str) -> Controller:
             inner = policy_host.controller(policy, self.stations, team.confinement)
-            return guarded(inner, name, size)
+            return guard_actions(inner, name, size)
 
         self.known = EpisodeCache(run, self.stations, acts)
         self.books = EventLog(run, self.known, settings.seed, fleet, budget)
         self.admission = Admission(settings, run, self.books, self.known, fleet, ceilings)
-        self._matches: dict[int, _Trying] = {}
+        self._matches: dict[int, _OpenComparison] = {}
         self._lives: dict[int, Life] = {}
         self._examiner = Examiner(
             settings, run.ledger, self.books, self.known, state, self._run_out
@@ -182,7 +184,7 @@ class Campaign:
         self._looked = self._reported = 0.0
 
     @property
-    def record(self) -> Record:
+    def record(self) -> CampaignState:
         """What its events come to."""
         return self.books.record
 
@@ -192,7 +194,7 @@ class Campaign:
         return self.admission.closed
 
     @property
-    def board(self) -> Board:
+    def board(self) -> FindingsBoard:
         """What was found out so far."""
         return self.books.board
 
@@ -210,7 +212,7 @@ class Campaign:
         policy_process.sweep()
         try:
             self._begin()
-            with contextlib.closing(self.fleet.go_on(self._over)) as running:
+            with contextlib.closing(self.fleet.go_on(self._has_ended)) as running:
                 for episode in running:
                     with self.lock:
                         self.known.add(episode)
@@ -250,23 +252,11 @@ class Campaign:
             CampaignError: it is not the agent's, or not under way.
         """
         with self.lock:
-            entry = self._own(agent, id)
+            entry = self._entry_of(agent, id)
             if not entry.released:
                 self.books.event(entry.number, RELEASED, "")
 
-    def withdraw(self, agent: str, id: str, reason: str) -> None:
-        """Drop an agent's own experiment before its trials.
-
-        Raises:
-            CampaignError: it is not the agent's, or has come to trials: then the harness decides.
-        """
-        with self.lock:
-            entry = self._own(agent, id)
-            if entry.released:
-                raise CampaignError(f"{id} has been released to trials: the harness decides it now")
-            self._drop(entry, f"withdrawn: {one_line(reason, WORDS)}")
-
-    def _own(self, agent: str, id: str) -> Entry:
+    def _entry_of(self, agent: str, id: str) -> ExperimentEntry:
         entry = self.record.named(id)
         if entry.experiment.agent != agent:
             raise CampaignError(f"{id} is {entry.experiment.agent}'s: ask for your own")
@@ -274,7 +264,7 @@ class Campaign:
             raise CampaignError(f"{id} is decided already: {entry.experiment.state}")
         return entry
 
-    def _drop(self, entry: Entry, reason: str) -> None:
+    def _drop(self, entry: ExperimentEntry, reason: str) -> None:
         life = self._lives.pop(entry.number, None)
         if life is not None:
             life.close()
@@ -291,7 +281,7 @@ class Campaign:
                 if not entry.released:
                     self._drop(entry, "its agent ended before it asked for trials")
 
-    def spend(self, agent: str, used: Used, classes: Mapping[str, int]) -> None:
+    def spend(self, agent: str, used: ModelUse, classes: Mapping[str, int]) -> None:
         """An agent has used its model; classes: of tokens, as its API counts them."""
         with self.lock:
             self.books.event(0, USED, used.as_json(agent, classes))
@@ -319,7 +309,7 @@ class Campaign:
             for entry in self.record.under_way:
                 self._lives[entry.number] = self._life(entry.number)
 
-    def _over(self) -> bool:
+    def _has_ended(self) -> bool:
         """Let whatever waited go on; whether the campaign has ended."""
         now = time.monotonic()
         if self.state.reached:
@@ -407,7 +397,7 @@ class Campaign:
             raise error
 
     def _train(self, number: int) -> Life:
-        """Its candidate, made beside the stations; one at a time."""
+        """Make an experiment's candidate beside the stations; one at a time."""
         self._to_train.append(number)
         experiment = self.books.entry(number).experiment
         asked = TrainingRequest(
@@ -430,9 +420,9 @@ class Campaign:
         text = keep(self.run_store, candidate, experiment.id, asked)
         self.books.tell("trained", number, text, candidate.numbers)
 
-    def _trained(self, asked: TrainingRequest) -> Generator[None, None, Candidate]:
+    def _trained(self, request: TrainingRequest) -> Generator[None, None, Candidate]:
         self._writer.flush()
-        training = self._trainer.begin(self.run_store, asked)
+        training = self._trainer.begin(self.run_store, request)
         try:
             while (candidate := training.candidate(0.0)) is None:
                 yield
@@ -511,7 +501,7 @@ class Campaign:
         """Have those of the jobs run that have no episode yet, beside whatever else is."""
         queue: Queue = self.fleet.beside(self.known.missing(jobs), share)
         if match is not None:
-            self._matches[match[0]] = _Trying(match[1], queue)
+            self._matches[match[0]] = _OpenComparison(match[1], queue)
         try:
             while not queue.over:
                 yield
@@ -539,7 +529,7 @@ class Campaign:
         """Raises CampaignError where there is none such, or it may not be run here."""
         name = experiment.recipe
         if experiment.program:
-            return ConfiguredRecipe(name, policy_host.Written(experiment.program), name)
+            return ConfiguredRecipe(name, policy_host.WrittenRecipe(experiment.program), name)
         if experiment.source:
             path = self.team.sources.get(experiment.source)
             if path is None:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 from enpire.evolution.campaign import history
 from enpire.evolution.experiments.effect import Effect
-from enpire.evolution.experiments.events import EXPERIMENT, Entry, folded
+from enpire.evolution.experiments.events import EXPERIMENT, ExperimentEntry, replay_events
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
 from enpire.evolution.experiments.unbiased_estimate import fresh
 from enpire.evolution.knowledge import transfer
-from enpire.evolution.knowledge.board import Board
+from enpire.evolution.knowledge.board import FindingsBoard
 from enpire.rollout.fleet.fleet import Fleet
 from enpire.rollout.loop.budget import Budget
 from enpire.rollout.loop.episode_cache import EpisodeCache
@@ -22,20 +22,20 @@ DECIDED = (ExperimentState.KEPT, ExperimentState.DROPPED, ExperimentState.FAILED
 
 
 class EventLog:
-    """Of one campaign. board: what was found out."""
+    """The events of one campaign. board: what was found out."""
 
     def __init__(
-        self, run: Run, known: EpisodeCache, seed: int, fleet: Fleet, budget: Budget
+        self, run: Run, cache: EpisodeCache, seed: int, fleet: Fleet, budget: Budget
     ) -> None:
-        """known: its episodes; seed: its own. fleet, budget: say what was used so far."""
-        self.record = folded(run.ledger.events())
-        self.board = Board.read(run.folder)
+        """cache: its episodes; seed: its own. fleet, budget: say what was used so far."""
+        self.record = replay_events(run.ledger.events())
+        self.board = FindingsBoard.read(run.folder)
         self._run, self._ledger = run, run.ledger
-        self._known, self._seed, self._fleet, self._budget = known, seed, fleet, budget
+        self._known, self._seed, self._fleet, self._budget = cache, seed, fleet, budget
 
     def open(self) -> None:
-        """From now on the board is written to."""
-        self.board = Board.open(self._run.folder)
+        """Let the board be written to from now on."""
+        self.board = FindingsBoard.open(self._run.folder)
         elsewhere = transfer.read(self._run.folder)
         if elsewhere is not None:
             elsewhere.post(self.board)
@@ -44,7 +44,7 @@ class EventLog:
         """The board is written to no longer."""
         self.board.close()
 
-    def entry(self, number: int) -> Entry:
+    def entry(self, number: int) -> ExperimentEntry:
         """Experiment `number`, as far as it is."""
         return self.record.entries[number]
 

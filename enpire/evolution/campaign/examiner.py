@@ -9,7 +9,8 @@ from enpire.evolution.campaign.event_log import EventLog
 from enpire.evolution.experiments import unbiased_estimate
 from enpire.rollout.evaluation.sealed import Sealed
 from enpire.rollout.loop.episode_cache import EpisodeCache
-from enpire.rollout.loop.loop import LoopSettings, LoopState
+from enpire.rollout.loop.settings import LoopSettings
+from enpire.rollout.loop.state import LoopState
 from enpire.store.ledger import Ledger
 from enpire.types import Purpose
 
@@ -20,20 +21,20 @@ Life = Generator[None]
 
 
 class Examiner:
-    """Of one campaign. busy: whether there is something that it waits for."""
+    """The sealed evaluations of one campaign. busy: whether it waits for something."""
 
     def __init__(
         self,
         settings: LoopSettings,
         ledger: Ledger,
         books: EventLog,
-        known: EpisodeCache,
+        cache: EpisodeCache,
         state: LoopState,
         run_out: Callable[[Iterator[Job | None], float], Life],
     ) -> None:
         """run_out: has jobs run, at a share of robot time."""
         self.busy = False
-        self._settings, self._books, self._known, self._state = settings, books, known, state
+        self._settings, self._books, self._known, self._state = settings, books, cache, state
         asked = settings.target, settings.sealed_episodes, settings.target_bound
         self._sealed = Sealed(ledger, *asked)
         self._ledger, self._run_out = ledger, run_out
@@ -102,5 +103,5 @@ class Examiner:
         examination = self._sealed.begin(name, self._known.controller(name), number)
         yield from self._run_out(examination.due(episodes), EXAMINING)
         row = self._sealed.close(examination, episodes)
-        self._books.tell("sealed", number, f"{name}, {self._sealed.said(row)}")
+        self._books.tell("sealed", number, f"{name}, {self._sealed.text(row)}")
         self._state.take(row, self._sealed.passed(row))

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from enpire.evolution.experiments.events import FIRST, Entry, folded
+from enpire.evolution.experiments.events import FIRST, ExperimentEntry, replay_events
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
 from enpire.sandbox.sanitize import one_line
 from enpire.store import PolicyRow, Run
@@ -72,7 +72,7 @@ def history(run: Run) -> History:
     rows = run.ledger.episodes()
     if FIRST not in policies or not rows:
         return made
-    record = folded(run.ledger.events())
+    record = replay_events(run.ledger.events())
     settings = json.dumps(run.config["loop"], indent=2, sort_keys=True) + "\n"
     always = {"campaign.json": settings.encode()}
     text = _first_message(policies[FIRST])
@@ -122,7 +122,7 @@ def write(run: Run) -> None:
 
 
 def differences(run: Run) -> Iterator[str]:
-    """Where the repository in a run's folder is not what its ledger comes to."""
+    """Tell where the repository in a run's folder is not what its ledger comes to."""
     folder, made = run.folder / FOLDER, history(run)
     if made.refs and not folder.is_dir():
         yield f"there is no {FOLDER}"
@@ -149,7 +149,7 @@ def _first_message(policy: PolicyRow) -> str:
     return f"{about}\n\nPolicy: {policy.sha256}\n"
 
 
-def _files(entry: Entry, policy: PolicyRow | None, seed: int) -> dict[str, bytes]:
+def _files(entry: ExperimentEntry, policy: PolicyRow | None, seed: int) -> dict[str, bytes]:
     """What a commit holds: the experiment and what came of it, and the code that it brought."""
     e = entry.experiment
     said = json.loads(e.as_json()) | {
@@ -172,7 +172,7 @@ def _effect(experiment: Experiment) -> dict[str, object] | None:
     }
 
 
-def _message(entry: Entry, policy: PolicyRow | None) -> str:
+def _message(entry: ExperimentEntry, policy: PolicyRow | None) -> str:
     e = entry.experiment
     lines = [one_line(f"{e.id} {e.state}: {e.hypothesis}", SUBJECT), ""]
     lines += [e.reason, ""] if e.reason else []

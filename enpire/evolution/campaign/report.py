@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from enpire.errors import CampaignError
 from enpire.evolution.experiments.accounts import accounts, passing
 from enpire.evolution.experiments.effect import Effect, pooled
-from enpire.evolution.experiments.events import FIRST, Record, folded
+from enpire.evolution.experiments.events import FIRST, CampaignState, replay_events
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
 from enpire.evolution.experiments.unbiased_estimate import fresh
-from enpire.evolution.knowledge.board import Board
+from enpire.evolution.knowledge.board import FindingsBoard
 from enpire.observe import account
 from enpire.observe.overview import sealed_of
 from enpire.observe.result import versions
@@ -39,7 +39,7 @@ def report(run: Run) -> str:
     """The whole report, Markdown."""
     if "campaign" not in run.config:
         raise CampaignError(f"{run.folder} is no campaign: enpire show tells what happened in it")
-    record, rows = folded(run.ledger.events()), run.ledger.episodes()
+    record, rows = replay_events(run.ledger.events()), run.ledger.episodes()
     parts = [
         _answer(run, record, rows),
         _experiments(record, rows),
@@ -47,14 +47,14 @@ def report(run: Run) -> str:
         _learned(run, record),
         _failed(record),
         _cost(run, record, rows),
-        _again(run),
+        _how_to_repeat(run),
         _checked(run),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def fresh_of(rows: Iterable[EpisodeRow], policy: str, number: int, seed: int) -> Estimate:
-    """On seeds that it was not chosen by."""
+    """The success on seeds that it was not chosen by."""
     judged = (
         (row.round, row.seed, row.outcome is Outcome.SUCCESS)
         for row in rows
@@ -63,7 +63,7 @@ def fresh_of(rows: Iterable[EpisodeRow], policy: str, number: int, seed: int) ->
     return fresh(judged, seed, number)
 
 
-def _answer(run: Run, record: Record, rows: Sequence[EpisodeRow]) -> str:
+def _answer(run: Run, record: CampaignState, rows: Sequence[EpisodeRow]) -> str:
     settings, facts = run.config["loop"], run.ledger.facts()
     target, good = settings["target"], passing(run)
     start = fresh_of(rows, FIRST, 0, settings["seed"])
@@ -104,7 +104,7 @@ def _confined(run: Run) -> str:
     return f"Agents: {run.config['campaign']['confinement']}."
 
 
-def _experiments(record: Record, rows: Sequence[EpisodeRow]) -> str:
+def _experiments(record: CampaignState, rows: Sequence[EpisodeRow]) -> str:
     lines = [
         "## Experiments",
         "",
@@ -131,7 +131,7 @@ def _experiments(record: Record, rows: Sequence[EpisodeRow]) -> str:
     return "\n".join(lines) if record.entries else "## Experiments\n\nNone yet."
 
 
-def _incumbents(run: Run, record: Record, rows: Sequence[EpisodeRow]) -> str:
+def _incumbents(run: Run, record: CampaignState, rows: Sequence[EpisodeRow]) -> str:
     kept = [e for e in record.entries.values() if e.experiment.state is ExperimentState.KEPT]
     if not kept:
         return ""
@@ -157,8 +157,8 @@ def _incumbents(run: Run, record: Record, rows: Sequence[EpisodeRow]) -> str:
     return "\n".join(lines)
 
 
-def _learned(run: Run, record: Record) -> str:
-    """By recipe, all pairs together; then what stands on the board."""
+def _learned(run: Run, record: CampaignState) -> str:
+    """Tell by recipe, all pairs together; then what stands on the board."""
     lines = ["## What was learned", ""]
     by_recipe: dict[str, list[Experiment]] = {}
     for e in record.experiments:
@@ -172,21 +172,21 @@ def _learned(run: Run, record: Record) -> str:
         lines.append("| " + " | ".join(map(_cell, cells)) + " |")
     if not by_recipe:
         return ""
-    found = [f for f in Board.read(run.folder).findings.values() if not f.retired]
+    found = [f for f in FindingsBoard.read(run.folder).findings.values() if not f.retired]
     for finding in sorted(found, key=lambda f: -f.worth)[:12]:
         counted = f"{len(finding.helped)} kept, {len(finding.harmed)} not, by {finding.agent}"
         lines += ["", f"> {_plain(one_line(finding.text, 2 * WORDS))} ({counted})"]
     return "\n".join(lines)
 
 
-def _failed(record: Record) -> str:
+def _failed(record: CampaignState) -> str:
     failed = [e for e in record.experiments if e.state is ExperimentState.FAILED]
     lines = [f"- {e.id}, {_tried(e)}: {one_line(e.reason, 2 * WORDS)}" for e in failed]
     lines += [f"- {name} ended: {one_line(why, WORDS)}" for name, why in record.retired.items()]
     return "\n".join(["## What failed", "", *(map(_plain, lines) if lines else ["Nothing."])])
 
 
-def _cost(run: Run, record: Record, rows: Sequence[EpisodeRow]) -> str:
+def _cost(run: Run, record: CampaignState, rows: Sequence[EpisodeRow]) -> str:
     open_s, sealed_s = account.robot_seconds(rows)
     spent, facts = record.spent, run.ledger.facts()
     lines = [
@@ -215,7 +215,7 @@ def _cost(run: Run, record: Record, rows: Sequence[EpisodeRow]) -> str:
     return "\n".join(lines)
 
 
-def _again(run: Run) -> str:
+def _how_to_repeat(run: Run) -> str:
     lines = [
         "## To do it again",
         "",

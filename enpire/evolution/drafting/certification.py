@@ -45,17 +45,19 @@ NEEDED = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckResult:
     """passed: no bar was missed. text: what was printed, or what went wrong."""
 
     passed: bool
     text: str
 
 
-def check(bench: DraftBench, name: str, files: Mapping[str, bytes], words: list[str]) -> Checked:
+def check(
+    bench: DraftBench, name: str, files: Mapping[str, bytes], words: list[str]
+) -> CheckResult:
     """`enpire task check` of a draft."""
     tried = bench.run(name, files, ["task", "check", "{pack}", *words], CHECK_S)
-    return Checked(tried.ended.code == 0 and not tried.ended.breach, printed(tried))
+    return CheckResult(tried.ended.code == 0 and not tried.ended.breach, printed(tried))
 
 
 def picture(bench: DraftBench, name: str, files: Mapping[str, bytes], words: list[str]) -> bytes:
@@ -109,7 +111,7 @@ def certify(bench: DraftBench, name: str, files: Mapping[str, bytes]) -> dict[st
     with TemporaryDirectory(prefix="enpire-draft-") as made:
         folder = Path(made) / name
         write(files, folder)
-        packs = {f"tasks/{name}": content_hash(folder)} | _others(others, f"tasks/{name}")
+        packs = {f"tasks/{name}": content_hash(folder)} | _other_packs(others, f"tasks/{name}")
         if others.get(f"tasks/{name}") != packs[f"tasks/{name}"]:
             raise DraftError("not certified: what was examined is not what was taken")
         kept = certificate.write(folder, packs, rows, matrices, versions())
@@ -157,7 +159,7 @@ def _confusion(said: Mapping[str, Any]) -> Confusion:
     return Confusion(**said)
 
 
-def _others(said: Mapping[str, str], task: str) -> dict[str, str]:
+def _other_packs(said: Mapping[str, str], task: str) -> dict[str, str]:
     """Robot and world, as they are here: a robot and a world, and nothing else."""
     found: dict[str, str] = {}
     for each, sha256 in said.items():

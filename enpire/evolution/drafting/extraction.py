@@ -40,7 +40,7 @@ class DraftError(EnpireError):
 
 
 @dataclass(slots=True)
-class Taken:
+class ExtractedFiles:
     """files: by their path in the pack. left: what was left behind, and why."""
 
     files: dict[str, bytes] = field(default_factory=dict)
@@ -49,17 +49,17 @@ class Taken:
 
     @property
     def size(self) -> int:
-        """Of all files [B]."""
+        """The size of all files [B]."""
         return sum(map(len, self.files.values()))
 
 
-def taken(workspace: Path, name: str) -> Taken:
+def extract(workspace: Path, name: str) -> ExtractedFiles:
     """The pack in the folder `name` of a workspace, whoever writes there meanwhile.
 
     Raises:
         DraftError: there is no such folder, it has no task.py, or is too large.
     """
-    found = Taken()
+    found = ExtractedFiles()
     try:
         at = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -94,28 +94,28 @@ def write(files: Mapping[str, bytes], folder: Path) -> None:
         path.write_bytes(data)
 
 
-def _take(folder: int, above: str, found: Taken) -> None:
+def _take(folder: int, above: str, files: ExtractedFiles) -> None:
     """What is in an open folder, at `above` in the pack."""
     with os.scandir(folder) as entries:
         names = []
         for entry in entries:
             names.append(entry.name)
-            if found.entries + len(names) > MOST_ENTRIES:
+            if files.entries + len(names) > MOST_ENTRIES:
                 raise DraftError(f"more than {MOST_ENTRIES} files and folders: no pack needs them")
-    found.entries += len(names)
+    files.entries += len(names)
     for name in sorted(names):
         path = above + name
         why = _unfit(name, above)
         if not why:
             try:
-                why = _take_one(folder, name, path, found)
+                why = _take_one(folder, name, path, files)
             except OSError as error:
                 why = "a link" if error.errno == errno.ELOOP else str(error.strerror)
         if why:
-            found.left.append(f"{one_line(path, 100)}: {why}")
+            files.left.append(f"{one_line(path, 100)}: {why}")
 
 
-def _take_one(folder: int, name: str, path: str, found: Taken) -> str:
+def _take_one(folder: int, name: str, path: str, files: ExtractedFiles) -> str:
     """Why a file or folder is left behind; nothing if it is taken."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
     opened = os.open(name, flags, dir_fd=folder)
@@ -124,7 +124,7 @@ def _take_one(folder: int, name: str, path: str, found: Taken) -> str:
         if stat.S_ISDIR(mode):
             if path.count("/") >= DEPTH:
                 return f"folders are {DEPTH} deep at most"
-            _take(opened, path + "/", found)
+            _take(opened, path + "/", files)
             return ""
         if not stat.S_ISREG(mode):
             return "no plain file"
@@ -136,8 +136,8 @@ def _take_one(folder: int, name: str, path: str, found: Taken) -> str:
         os.close(opened)
     if len(data) > MOST_OF_ONE:
         return f"more than {MOST_OF_ONE // MIB} MiB"
-    found.files[path] = data
-    if len(found.files) > MOST_FILES or found.size > MOST_BYTES:
+    files.files[path] = data
+    if len(files.files) > MOST_FILES or files.size > MOST_BYTES:
         raise DraftError(f"more than {MOST_FILES} files or {MOST_BYTES // MIB} MiB")
     return ""
 

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
 
+from enpire.closing import Closing
 from enpire.evolution.drafting.extraction import DraftError, write
 from enpire.packs.signing import ANSWERED
 from enpire.sandbox.bubblewrap import hand_over, harness, python
@@ -45,8 +45,8 @@ class DraftTrial:
     made: Mapping[str, bytes]
 
 
-class DraftBench:
-    """Where drafts are tried, one at a time; a `with` block ends what is under way.
+class DraftBench(Closing):
+    """A bench where drafts are tried, one at a time; a `with` block ends what is under way.
 
     The harness's kernels are compiled once, by a run of a pack that is `trusted`; each run of a
     draft gets a copy of that machine code, and what it makes of it goes with the run.
@@ -126,15 +126,9 @@ class DraftBench:
             if self._compiled is not None:
                 self._compiled.cleanup()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
 
 def environment() -> dict[str, str]:
-    """Of whatever runs a draft, behind walls."""
+    """The environment of whatever runs a draft, behind walls."""
     given = {
         "PYTHONPATH": str(Path(__file__).resolve().parents[3]),
         "PYTHONDONTWRITEBYTECODE": "1",

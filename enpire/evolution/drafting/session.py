@@ -25,16 +25,16 @@ from typing import Self
 import tomli_w
 
 from enpire.errors import CampaignError, EnpireError, UsageError
-from enpire.evolution.agents.program import Program
+from enpire.evolution.agents.program import AgentProgram
 from enpire.evolution.agents.programs import OUTPUT, UNLIMITED, wrong
 from enpire.evolution.agents.tools import EpisodePictures
 from enpire.evolution.agents.workplace import Workplace
 from enpire.evolution.drafting.certification import certify, check, picture, pictured
-from enpire.evolution.drafting.extraction import DraftError, Taken, digest, taken, write
+from enpire.evolution.drafting.extraction import DraftError, ExtractedFiles, digest, extract, write
 from enpire.evolution.drafting.sandboxed_commands import DraftBench, environment, own_packs
 from enpire.evolution.drafting.tools import DraftTools
 from enpire.evolution.experiments.budget import Ceilings
-from enpire.evolution.experiments.events import Used
+from enpire.evolution.experiments.events import ModelUse
 from enpire.model_gateway.usage import Allowance, Usage
 from enpire.packs.finder import DRAFTED
 from enpire.sandbox.bubblewrap import harness, python
@@ -63,7 +63,7 @@ class DraftRequest:
 
     @classmethod
     def read(cls, folder: Path) -> DraftRequest:
-        """Of an earlier session.
+        """Read the request of an earlier session.
 
         Raises:
             UsageError: the folder is no draft.
@@ -86,8 +86,8 @@ class Drafting:
 
     def __init__(
         self,
-        asked: DraftRequest,
-        program: Program,
+        request: DraftRequest,
+        program: AgentProgram,
         folder: Path,
         ceilings: Ceilings,
         within_s: float,
@@ -99,13 +99,13 @@ class Drafting:
         within_s: that the agent may work [s]; certification comes after. say: is told, a line at a
         time, what happens.
         """
-        self.asked, self.folder = asked, folder.resolve()
+        self.asked, self.folder = request, folder.resolve()
         self.workspace = self.folder / WORK
         self._program = program
         self._ceilings, self._say = ceilings, say
         self._until = time.monotonic() + within_s
         self._allowance = Allowance(int(min(ceilings.tokens, UNLIMITED)))
-        self._spent = Used()
+        self._spent = ModelUse()
         self._lock = threading.Lock()  # of what follows: tools are called on threads of their own
         self._passed: dict[str, bytes] | None = None  # what the last whole check that passed was of
         self._done = threading.Event()
@@ -114,7 +114,7 @@ class Drafting:
         self._bench = bench or DraftBench()
 
     def run(self, tasks: Path) -> Path | None:
-        """Until there is a certified pack in the folder `tasks`, or no more to be had.
+        """Go on until there is a certified pack in the folder `tasks`, or no more to be had.
 
         Returns where it is; None: `reason` says why there is none.
         """
@@ -175,7 +175,7 @@ class Drafting:
 
     def check(self, words: list[str]) -> str:
         """See `DraftTools.check`; words: options of `enpire task check`."""
-        found = self._taken()
+        found = self._extracted()
         files = self._marked(found)
         came = check(self._bench, self.asked.name, files, words)
         whole = not words
@@ -197,14 +197,14 @@ class Drafting:
             if self._looks > MOST_LOOKS:
                 raise CampaignError(f"you have looked {MOST_LOOKS} times: work by `check`")
             path = self.folder / LOOKS / f"{self._looks:03d}.png"
-        png = picture(self._bench, self.asked.name, self._marked(self._taken()), words)
+        png = picture(self._bench, self.asked.name, self._marked(self._extracted()), words)
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(png)
         return EpisodePictures("The scene, drawn by the draft's own code.", (path,))
 
     def done(self) -> str:
         """See `DraftTools.done`."""
-        found = self._taken()
+        found = self._extracted()
         self._require_another(found)
         files = self._marked(found)
         with self._lock:
@@ -256,7 +256,7 @@ class Drafting:
         """Check and certify the pack as it is now, and take it out; None, and why not."""
         name = self.asked.name
         try:
-            found = self._taken()
+            found = self._extracted()
             self._require_another(found)
             files = self._marked(found)
             if self._passed != files:
@@ -271,18 +271,18 @@ class Drafting:
             self._say(one_line(str(error), SAID))
             return None
 
-    def _require_another(self, found: Taken) -> None:
-        if digest(found.files) == self.asked.began:
+    def _require_another(self, files: ExtractedFiles) -> None:
+        if digest(files.files) == self.asked.began:
             raise DraftError("it still is the task that it was made from: nothing was drafted")
 
-    def _taken(self) -> Taken:
-        return taken(self.workspace, self.asked.name)
+    def _extracted(self) -> ExtractedFiles:
+        return extract(self.workspace, self.asked.name)
 
-    def _marked(self, found: Taken) -> dict[str, bytes]:
-        return found.files | {DRAFTED: self.asked.mark}
+    def _marked(self, files: ExtractedFiles) -> dict[str, bytes]:
+        return files.files | {DRAFTED: self.asked.mark}
 
     def _use(self, usage: Usage) -> None:
-        used = Used(usage.tokens or 0, self._program.prices.dollars(usage))
+        used = ModelUse(usage.tokens or 0, self._program.prices.dollars(usage))
         with self._lock:
             self._spent += used
 

@@ -13,7 +13,7 @@ NAMES = ("task_brief", "check", "look", "done")
 
 
 class DraftTools:
-    """Of one session. What is wrong is an error that says what to do."""
+    """The tools of one session. What is wrong is an error that says what to do."""
 
     names = NAMES
 

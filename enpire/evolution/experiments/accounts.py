@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from enpire.evolution.experiments.events import Used, folded
+from enpire.evolution.experiments.events import ModelUse, replay_events
 from enpire.observe import account
 from enpire.observe.overview import sealed_of
 from enpire.store import EventRow, Run, SealedRow
@@ -20,8 +20,8 @@ MILLION, THOUSAND, FEW = 1_000_000, 1_000, 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
-    """By some time. wall_s: on the clock; robot_s: of stations, sealed evaluations apart [s]."""
+class Costs:
+    """The costs by some time. wall_s: on the clock; robot_s: without sealed evaluations [s]."""
 
     wall_s: float
     robot_s: float
@@ -37,8 +37,8 @@ class Accounts:
 
     mru: float
     gpu: float | None
-    total: Spent
-    success: Spent | None
+    total: Costs
+    success: Costs | None
 
     @property
     def mtu(self) -> float:
@@ -55,7 +55,7 @@ class Accounts:
         return f"{robots}, MTU {self.mtu:.0f} tokens/min, tokens to success {tokens}"
 
     def as_json(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return it as plain values."""
         return {
             "mru": self.mru,
             "gpu_use": self.gpu,
@@ -66,7 +66,7 @@ class Accounts:
 
 
 def accounts(run: Run) -> Accounts:
-    """Of a campaign's run."""
+    """The accounts of a campaign's run."""
     ledger = run.ledger
     now = _spent(run, math.inf)
     success = None
@@ -85,19 +85,19 @@ def passing(run: Run) -> list[SealedRow]:
 def best(run: Run) -> str:
     """The policy that a campaign has come to: the last one that passed, or the incumbent."""
     good = passing(run)
-    return good[-1].policy if good else folded(run.ledger.events()).incumbent
+    return good[-1].policy if good else replay_events(run.ledger.events()).incumbent
 
 
-def used_by(events: Sequence[EventRow], at: float) -> Used:
+def used_by(events: Sequence[EventRow], at: float) -> ModelUse:
     """What all agents had used at a time, Unix [s]."""
-    return folded(row for row in events if row.at <= at).spent
+    return replay_events(row for row in events if row.at <= at).spent
 
 
-def _spent(run: Run, at: float) -> Spent:
+def _spent(run: Run, at: float) -> Costs:
     """Until a time, Unix [s]. On the clock it is all: a campaign ends when a policy has passed."""
     used = used_by(run.ledger.events(), at)
     rows = (row for row in run.ledger.episodes() if row.committed_at <= at)
-    return Spent(
+    return Costs(
         wall_s=float(run.ledger.facts().get("wall_s", 0.0)),
         robot_s=account.robot_seconds(rows)[0],
         tokens=used.tokens,

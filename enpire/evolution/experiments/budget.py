@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from enpire.evolution.experiments.events import Used
+from enpire.evolution.experiments.events import ModelUse
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Ceilings:
     dollars: float = math.inf
     experiments: float = math.inf
 
-    def used_up(self, used: Used) -> str | None:
+    def used_up(self, used: ModelUse) -> str | None:
         """Why agents have to stop, or None."""
         if used.tokens >= self.tokens:
             return f"--max-tokens is used up ({used.tokens})"

@@ -30,7 +30,7 @@ class Effect:
 
     @property
     def difference(self) -> float:
-        """Of the success rates, in [-1, 1]; not a number when nothing was measured."""
+        """The difference of the success rates, in [-1, 1]; NaN when nothing was measured."""
         pairs = self.record.pairs
         return (self.record.wins - self.record.losses) / pairs if pairs else math.nan
 
@@ -54,7 +54,7 @@ def pooled(records: Iterable[PairedRecord]) -> PairedRecord:
 
 
 def difference_interval(record: PairedRecord, confidence: float = 0.95) -> tuple[float, float]:
-    """Where the difference of two success rates lies, from pairs (Tango's score interval).
+    """The interval of a difference of two success rates, from pairs (Tango's score interval).
 
     All differences d that a score test does not refute: with n pairs, w won, l lost,
 

@@ -1,6 +1,6 @@
 """What a campaign's events come to: experiments, the incumbent, what agents have used.
 
-Events are only ever added. All that a campaign knows is folded from them, in their order, so that
+Events are only ever added. All that a campaign knows is replayed from them, in their order, so that
 a process that died has lost nothing but what it had not written yet.
 """
 
@@ -28,7 +28,7 @@ FIRST = "policy-0"
 
 @dataclass(frozen=True, slots=True)
 class MatchOutcome:
-    """Of a match: against whom, what it came to, whether it was won."""
+    """The outcome of a match: against whom, what it came to, whether it was won."""
 
     opponent: str
     record: PairedRecord
@@ -42,7 +42,7 @@ class MatchOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ExperimentEntry:
     """An experiment of a campaign.
 
     number: which it is, and the round of all its episodes. leases: how often it was taken up since
@@ -65,14 +65,14 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class ModelUse:
     """What an agent has used of its model."""
 
     tokens: int = 0
     dollars: float = 0.0
 
-    def __add__(self, other: Used) -> Used:
-        return Used(self.tokens + other.tokens, self.dollars + other.dollars)
+    def __add__(self, other: ModelUse) -> ModelUse:
+        return ModelUse(self.tokens + other.tokens, self.dollars + other.dollars)
 
     def as_json(self, agent: str, classes: Mapping[str, int] | None = None) -> str:
         """What a `USED` event says; classes: of tokens, kept as the API counts them."""
@@ -81,44 +81,44 @@ class Used:
 
 
 @dataclass(slots=True)
-class Record:
+class CampaignState:
     """All that is known. entries: by number. incumbent: the best policy so far, by name.
 
     decided: numbers in the order of decisions, each with the incumbent from then on. used: by
     agent. retired: agents that have ended, with why.
     """
 
-    entries: dict[int, Entry] = field(default_factory=dict)
+    entries: dict[int, ExperimentEntry] = field(default_factory=dict)
     incumbent: str = FIRST
     decided: list[tuple[int, str]] = field(default_factory=list)
-    used: dict[str, Used] = field(default_factory=dict)
+    used: dict[str, ModelUse] = field(default_factory=dict)
     retired: dict[str, str] = field(default_factory=dict)
 
     @property
     def experiments(self) -> list[Experiment]:
-        """In the order in which they were proposed."""
+        """The experiments in the order in which they were proposed."""
         return [self.entries[number].experiment for number in sorted(self.entries)]
 
     @property
-    def under_way(self) -> list[Entry]:
-        """Those that nothing is decided of yet."""
+    def under_way(self) -> list[ExperimentEntry]:
+        """The experiments that nothing is decided of yet."""
         entries = (self.entries[number] for number in sorted(self.entries))
         return [entry for entry in entries if not entry.experiment.decided]
 
-    def of(self, agent: str) -> list[Entry]:
+    def of(self, agent: str) -> list[ExperimentEntry]:
         """An agent's experiments that are under way."""
         return [entry for entry in self.under_way if entry.experiment.agent == agent]
 
     @property
-    def spent(self) -> Used:
-        """By all agents."""
-        return sum(self.used.values(), Used())
+    def spent(self) -> ModelUse:
+        """The use of models by all agents."""
+        return sum(self.used.values(), ModelUse())
 
     def number_of(self, policy: str) -> int:
-        """Of the experiment that made a policy; 0 for the first policy."""
+        """The number of the experiment that made a policy; 0 for the first policy."""
         return 0 if policy == FIRST else self.named(policy).number
 
-    def named(self, id: str) -> Entry:
+    def named(self, id: str) -> ExperimentEntry:
         """The entry of an experiment's id.
 
         Raises:
@@ -152,8 +152,8 @@ class Record:
                 self.entries[row.experiment] = replace(entry, matches=(*entry.matches, outcome))
             case "used":
                 said = json.loads(row.text)
-                used = Used(int(said["tokens"]), float(said["dollars"]))
-                self.used[said["agent"]] = self.used.get(said["agent"], Used()) + used
+                used = ModelUse(int(said["tokens"]), float(said["dollars"]))
+                self.used[said["agent"]] = self.used.get(said["agent"], ModelUse()) + used
             case "retired":
                 said = json.loads(row.text)
                 self.retired[said["agent"]] = said["reason"]
@@ -171,7 +171,7 @@ class Record:
             if any(experiment.id == other.id for other in self.experiments):
                 raise CampaignError(f"there is an experiment {experiment.id} already")
             released = row.kind != HELD
-            self.entries[row.experiment] = Entry(
+            self.entries[row.experiment] = ExperimentEntry(
                 row.experiment, experiment, released=released, began=row.at
             )
             return
@@ -185,9 +185,9 @@ class Record:
         self.entries[row.experiment] = entry
 
 
-def folded(rows: Iterable[EventRow]) -> Record:
+def replay_events(rows: Iterable[EventRow]) -> CampaignState:
     """What all events come to."""
-    record = Record()
+    record = CampaignState()
     for row in rows:
         record.take(row)
     return record

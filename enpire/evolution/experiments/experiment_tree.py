@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from enpire.evolution.experiments.effect import Effect
-from enpire.evolution.experiments.events import Entry, Used, folded
+from enpire.evolution.experiments.events import ExperimentEntry, ModelUse, replay_events
 from enpire.observe.report.experiments import AgentCost, CampaignReport, ExperimentNode
 from enpire.store import EventRow, Run
 from enpire.store.head import head
@@ -29,7 +29,7 @@ def experiments_of(
     head: str = "",
 ) -> CampaignReport:
     """Return the experiments that events come to; seconds: of robot time by round, sealed apart."""
-    record = folded(events)
+    record = replay_events(events)
     entries = [record.entries[number] for number in sorted(record.entries)]
     nodes = tuple(_node(entry, seconds.get(entry.number, 0.0)) for entry in entries)
     agents = sorted({node.agent for node in nodes} | record.used.keys())
@@ -37,7 +37,7 @@ def experiments_of(
     return CampaignReport(nodes, costs, confinement, head)
 
 
-def _node(entry: Entry, robot_s: float) -> ExperimentNode:
+def _node(entry: ExperimentEntry, robot_s: float) -> ExperimentNode:
     experiment = entry.experiment
     effect: Effect | None = experiment.effect
     low, high = effect.interval if effect else (-1.0, 1.0)
@@ -58,7 +58,7 @@ def _node(entry: Entry, robot_s: float) -> ExperimentNode:
     )
 
 
-def _change(entry: Entry) -> str:
+def _change(entry: ExperimentEntry) -> str:
     experiment = entry.experiment
     kind = "code of its own" if experiment.source else "a program" if experiment.program else ""
     settings = ", ".join(f"{name} {value}" for name, value in experiment.settings)
@@ -66,9 +66,9 @@ def _change(entry: Entry) -> str:
     return ": ".join(part for part in parts if part)
 
 
-def _cost(agent: str, nodes: tuple[ExperimentNode, ...], used: Mapping[str, Used]) -> AgentCost:
+def _cost(agent: str, nodes: tuple[ExperimentNode, ...], used: Mapping[str, ModelUse]) -> AgentCost:
     own = [node for node in nodes if node.agent == agent]
-    spent = used.get(agent, Used())
+    spent = used.get(agent, ModelUse())
     return AgentCost(
         agent,
         len(own),

@@ -55,7 +55,7 @@ class Contender:
     decision: Decision = Decision.CONTINUE
 
     def add(self, *, candidate: bool, incumbent: bool, alpha: float) -> Contender:
-        """With the outcomes of one more pair, in the order of seeds; nothing after a decision.
+        """Add the outcomes of one more pair, in the order of seeds; nothing after a decision.
 
         alpha: the level of its own test, see `level`.
         """
@@ -73,12 +73,12 @@ class Contender:
         return self.record.pairs + self.under_way
 
     def rung(self, number: int) -> PairedRecord:
-        """Its record when it had so many pairs; what it came to, if it was decided before."""
+        """The record after so many pairs, or as it was when it was decided before."""
         return self.rungs[number] if number < len(self.rungs) else self.record
 
 
 def level(alpha: float, contenders: int) -> float:
-    """Of each one's test, so that none is promoted falsely with a chance of more than `alpha`."""
+    """The level of each one's test, at which none is promoted falsely by more than `alpha`."""
     return alpha / max(contenders, 1)
 
 

@@ -13,12 +13,12 @@ ENOUGH = 60  # fresh evaluations of a new incumbent
 
 
 def check_seeds(seed: int, number: int) -> list[int]:
-    """On which the policy of experiment `number` is measured again; seed: of the campaign."""
+    """The seeds on which experiment `number`'s policy is measured again; seed: the campaign's."""
     return list(islice(stream(seed, "check", number), ENOUGH))
 
 
 def fresh(judged: Iterable[tuple[int, int, bool]], seed: int, number: int) -> Estimate:
-    """Of a policy, by its evaluations: round, seed and success of each.
+    """The success of a policy, by its evaluations: round, seed and success of each.
 
     number: of the experiment that made it, 0 for the first policy. seed: of the campaign.
     """

@@ -1,1 +1,1 @@
-"""What agents know: findings and their likeness, literature, what other runs have found out."""
+"""What agents know: findings and their similarity, literature, what other runs have found out."""

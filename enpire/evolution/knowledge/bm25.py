@@ -38,7 +38,7 @@ def _stem(word: str) -> str:
     return word
 
 
-class Index:
+class Bm25Index:
     """Documents, counted once and asked often."""
 
     def __init__(self, documents: Sequence[str]) -> None:
@@ -58,7 +58,7 @@ class Index:
         ]
 
     def best(self, query: str, most: int) -> list[int]:
-        """Of the documents that answer at all, the best, by number; the first of equals first."""
+        """The best of the documents that answer at all, by number; the first of equals first."""
         scores = self.scores(query)
         order = sorted(range(len(scores)), key=lambda k: (-scores[k], k))
         return [k for k in order if scores[k] > 0.0][: max(most, 0)]

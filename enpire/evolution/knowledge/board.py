@@ -24,7 +24,7 @@ from typing import Literal, Self
 from enpire.errors import CampaignError
 from enpire.evolution.experiments.effect import Effect, pooled
 from enpire.evolution.experiments.experiment import NAME, Experiment, ExperimentState
-from enpire.evolution.knowledge.bm25 import Index
+from enpire.evolution.knowledge.bm25 import Bm25Index
 from enpire.evolution.knowledge.dedup import changed
 from enpire.sandbox.sanitize import NOTE, cleaned, quoted
 from enpire.store.durable import disk_errors, publish_file
@@ -65,7 +65,7 @@ class Finding:
 
     @property
     def share(self) -> float:
-        """Of those, the share that was kept: mean of the Beta posterior from a uniform prior."""
+        """The share of those that was kept: mean of the Beta posterior from a uniform prior."""
         return (len(self.helped) + 1) / (self.support + 2)
 
     @property
@@ -76,7 +76,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Delta:
+class BoardChange:
     """One line of the file: a finding is added, counted for or against, or retired.
 
     `add` needs `agent`, `text` and `evidence`; `help` and `harm` the `experiment`; `retire` `text`.
@@ -94,7 +94,7 @@ class Delta:
         return json.dumps({name: getattr(self, name) for name in self.__slots__})
 
 
-def applied(findings: Mapping[str, Finding], delta: Delta) -> dict[str, Finding]:
+def applied(findings: Mapping[str, Finding], delta: BoardChange) -> dict[str, Finding]:
     """The findings after one more delta; one that counts an experiment again changes nothing.
 
     Raises:
@@ -120,7 +120,7 @@ def applied(findings: Mapping[str, Finding], delta: Delta) -> dict[str, Finding]
     return found
 
 
-def counts(findings: Mapping[str, Finding], experiments: Iterable[Experiment]) -> list[Delta]:
+def counts(findings: Mapping[str, Finding], experiments: Iterable[Experiment]) -> list[BoardChange]:
     """What decided experiments add for or against the findings that they relied on."""
     return [
         _count(findings[name], e)
@@ -131,7 +131,9 @@ def counts(findings: Mapping[str, Finding], experiments: Iterable[Experiment]) -
     ]
 
 
-def distilled(findings: Mapping[str, Finding], experiments: Iterable[Experiment]) -> list[Delta]:
+def distilled(
+    findings: Mapping[str, Finding], experiments: Iterable[Experiment]
+) -> list[BoardChange]:
     """What kept and dropped experiments tell by what sets them apart: new findings, and counts.
 
     For every change, a recipe or a direction of a setting, the share kept of those experiments that
@@ -142,31 +144,31 @@ def distilled(findings: Mapping[str, Finding], experiments: Iterable[Experiment]
     for e in decided:
         for change in dict.fromkeys(changed(e)):
             having.setdefault(change, []).append(e)
-    deltas: list[Delta] = []
+    deltas: list[BoardChange] = []
     known = {f.text: f for f in findings.values() if f.agent == HARNESS}
     for change, those in having.items():
         others = [e for e in decided if e not in those]
         finding = known.get(change)
         if finding is None:
-            telling = abs(_kept(those) - _kept(others)) >= CONTRAST
+            telling = abs(_share_kept(those) - _share_kept(others)) >= CONTRAST
             if len(those) < SUPPORT or not others or not telling:
                 continue
             name = f"h{len(known)}"
             finding = known[change] = Finding(name, HARNESS, change)
-            deltas.append(Delta("add", name, HARNESS, change, tuple(e.id for e in those)))
+            deltas.append(BoardChange("add", name, HARNESS, change, tuple(e.id for e in those)))
         counted = finding.helped + finding.harmed
         deltas += [_count(finding, e) for e in those if e.id not in counted]
     return deltas
 
 
-def pruned(findings: Mapping[str, Finding], capacity: int = CAPACITY) -> list[Delta]:
-    """Which to retire: what tells nothing though tried often, and the least telling of too many."""
+def pruned(findings: Mapping[str, Finding], capacity: int = CAPACITY) -> list[BoardChange]:
+    """The findings to retire: what tells nothing though tried often, and the least telling."""
     standing = [f for f in findings.values() if not f.retired]
     idle = [f for f in standing if f.support >= ENOUGH and _idle(f)]
     left = sorted((f for f in standing if f not in idle), key=lambda f: -f.worth)
     return [
-        *(Delta("retire", f.id, text=f"tells nothing after {f.support}") for f in idle),
-        *(Delta("retire", f.id, text="others tell more") for f in left[capacity:]),
+        *(BoardChange("retire", f.id, text=f"tells nothing after {f.support}") for f in idle),
+        *(BoardChange("retire", f.id, text="others tell more") for f in left[capacity:]),
     ]
 
 
@@ -183,22 +185,22 @@ def _tells(experiment: Experiment) -> bool:
     )
 
 
-def _kept(experiments: Sequence[Experiment]) -> float:
+def _share_kept(experiments: Sequence[Experiment]) -> float:
     return (sum(e.state is ExperimentState.KEPT for e in experiments) + 1) / (len(experiments) + 2)
 
 
-def _count(finding: Finding, experiment: Experiment) -> Delta:
+def _count(finding: Finding, experiment: Experiment) -> BoardChange:
     kind: Literal["help", "harm"] = "help" if experiment.state is ExperimentState.KEPT else "harm"
-    return Delta(kind, finding.id, experiment=experiment.id)
+    return BoardChange(kind, finding.id, experiment=experiment.id)
 
 
-def shown(
+def board_text(
     findings: Iterable[Finding], experiments: Iterable[Experiment], query: str = "", most: int = 12
 ) -> str:
     """The standing findings as text for an agent, quoted: what tells most, or answers the query."""
     standing = sorted((f for f in findings if not f.retired), key=lambda f: -f.worth)
     if query.strip():
-        index = Index([f.text for f in standing])
+        index = Bm25Index([f.text for f in standing])
         chosen = [standing[k] for k in index.best(query, most)]
     else:
         chosen = standing[:most]
@@ -224,7 +226,7 @@ def _heading(finding: Finding, experiments: Mapping[str, Experiment]) -> str:
 
 
 @dataclass(slots=True)
-class Board:
+class FindingsBoard:
     """The board in a campaign's folder; `open` it to write, `read` it without."""
 
     path: Path
@@ -233,7 +235,7 @@ class Board:
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """For writing: there is one writer, the harness.
+        """Open it for writing: there is one writer, the harness.
 
         Raises:
             StoreError: another process writes it, or the disk refuses.
@@ -256,7 +258,7 @@ class Board:
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """As it stands, for looking at; empty where there is none yet."""
+        """Read it as it stands, for looking at; empty where there is none yet."""
         path = folder / FILE
         return cls(path, _read(path) if path.exists() else {})
 
@@ -288,12 +290,12 @@ class Board:
             raise CampaignError(f"{agent} has {OWN} findings on the board: build on those")
         number = sum(f.agent != HARNESS for f in self.findings.values())
         chosen = tuple(dict.fromkeys(evidence))
-        self.add([Delta("add", f"f{number}", agent, said, chosen)])
+        self.add([BoardChange("add", f"f{number}", agent, said, chosen)])
         return self.findings[f"f{number}"]
 
-    def learn(self, experiments: Sequence[Experiment]) -> list[Delta]:
+    def learn(self, experiments: Sequence[Experiment]) -> list[BoardChange]:
         """Count what was decided, distil it, prune; the deltas, which are none if all was known."""
-        done: list[Delta] = []
+        done: list[BoardChange] = []
         for step in (counts, distilled):
             deltas = step(self.findings, experiments)
             self.add(deltas)
@@ -302,7 +304,7 @@ class Board:
         self.add(retiring)
         return done + retiring
 
-    def add(self, deltas: Sequence[Delta]) -> None:
+    def add(self, deltas: Sequence[BoardChange]) -> None:
         """Append, durably, all of them or, where the disk refuses, none.
 
         Raises:
@@ -348,7 +350,7 @@ def _read(path: Path) -> dict[str, Finding]:
         try:
             values = json.loads(line)
             findings = applied(
-                findings, Delta(**(values | {"evidence": tuple(values["evidence"])}))
+                findings, BoardChange(**(values | {"evidence": tuple(values["evidence"])}))
             )
         except (ValueError, TypeError, KeyError, CampaignError) as error:
             raise CampaignError(

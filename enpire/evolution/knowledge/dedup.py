@@ -31,20 +31,20 @@ class SimilarExperiment:
     """A running experiment, and how alike it is: 1 is the same."""
 
     experiment: Experiment
-    likeness: float
+    similarity: float
 
 
 def duplicates(
     proposal: Experiment, others: Iterable[Experiment], threshold: float = THRESHOLD
 ) -> list[SimilarExperiment]:
-    """Those of the undecided `others` that try what is proposed, the likest first."""
+    """The undecided ones of `others` that try what is proposed, the likest first."""
     running = (e for e in others if not e.decided and e.id != proposal.id)
-    found = [SimilarExperiment(e, likeness(proposal, e)) for e in running]
-    return sorted((a for a in found if a.likeness >= threshold), key=lambda a: -a.likeness)
+    found = [SimilarExperiment(e, similarity(proposal, e)) for e in running]
+    return sorted((a for a in found if a.similarity >= threshold), key=lambda a: -a.similarity)
 
 
-def likeness(one: Experiment, other: Experiment) -> float:
-    """From 0, nothing in common, to 1, the same recipe with the same settings on the same base."""
+def similarity(one: Experiment, other: Experiment) -> float:
+    """The similarity, from 0, nothing in common, to 1, the same settings on the same base."""
     made, made_other = ((e.recipe, e.source, e.program, e.settings, e.base) for e in (one, other))
     if made == made_other:
         return 1.0
@@ -89,7 +89,7 @@ def _turned(change: str) -> str:
 
 
 def _cosine(one: Sequence[str], other: Sequence[str]) -> float:
-    """Of two sets of words, less where they go opposite ways."""
+    """The cosine of two sets of words, less where they go opposite ways."""
     a, b = set(one), set(other)
     if not a or not b:
         return 0.0

@@ -20,7 +20,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from enpire.errors import CampaignError, PackError
-from enpire.evolution.knowledge.bm25 import Index
+from enpire.evolution.knowledge.bm25 import Bm25Index
 from enpire.packs.finder import shipped
 from enpire.sandbox.sanitize import NOTE, one_line, quoted
 
@@ -36,7 +36,7 @@ ABSTRACT = 1200  # characters of a paper that are shown
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class MethodCard:
     """A method.
 
     name: its file's. year: of publication. citation: authors and where. arxiv: its number there,
@@ -61,7 +61,7 @@ class Card:
         return f"{self.name}: {self.title} ({self.citation}, {self.year}{number}){here}"
 
 
-def parsed(name: str, text: str) -> Card:
+def parsed(name: str, text: str) -> MethodCard:
     """The card in a file's text.
 
     Raises:
@@ -85,29 +85,29 @@ def parsed(name: str, text: str) -> Card:
     for key, value in head.items():
         if not isinstance(value, types.get(key, type(None))):
             raise PackError(f"{name}: {key} is no key of a card, or of another type")
-    needed = {f.name for f in fields(Card)} - {"name", "body", "arxiv", "implemented_by"}
+    needed = {f.name for f in fields(MethodCard)} - {"name", "body", "arxiv", "implemented_by"}
     if missing := needed - head.keys():
         raise PackError(f"{name}: its head lacks {', '.join(sorted(missing))}")
     if "implemented_by" in head:
         head["implemented_by"] = tuple(map(str, head["implemented_by"]))
-    return Card(name=name, body=parts[2].strip(), **head)
+    return MethodCard(name=name, body=parts[2].strip(), **head)
 
 
 @cache
-def cards(folder: Path | None = None) -> tuple[Card, ...]:
+def cards(folder: Path | None = None) -> tuple[MethodCard, ...]:
     """All cards of a folder, by default of those that come with the harness, by name."""
     found = sorted((folder or shipped("agents", "literature")).glob("*.md"))
     return tuple(parsed(path.stem, path.read_text(encoding="utf-8")) for path in found)
 
 
-def search(query: str, k: int = 4, among: Sequence[Card] | None = None) -> list[Card]:
+def search(query: str, k: int = 4, among: Sequence[MethodCard] | None = None) -> list[MethodCard]:
     """The cards that answer best, `MOST` at most; none where no word of the query is in any."""
     known = cards() if among is None else among
     texts = (f"{' '.join([c.name, c.title] * NAMED)} {c.helps_when} {c.body}" for c in known)
-    return [known[at] for at in Index(list(texts)).best(query, min(k, MOST))]
+    return [known[at] for at in Bm25Index(list(texts)).best(query, min(k, MOST))]
 
 
-def shown(found: Sequence[Card]) -> str:
+def cards_text(found: Sequence[MethodCard]) -> str:
     """Cards as text for an agent, quoted."""
     if not found:
         return "No card has any of these words: try the name of a method, or of what goes wrong."

@@ -17,9 +17,9 @@ from typing import Any
 
 from enpire.environment import StationBackend
 from enpire.errors import CampaignError, UsageError
-from enpire.evolution.experiments.events import folded
+from enpire.evolution.experiments.events import replay_events
 from enpire.evolution.experiments.experiment import ExperimentState
-from enpire.evolution.knowledge.board import HARNESS, LENGTH, Board, Delta, Finding
+from enpire.evolution.knowledge.board import HARNESS, LENGTH, BoardChange, Finding, FindingsBoard
 from enpire.improvement import recipe as recipes
 from enpire.json_text import parsed
 from enpire.sandbox.sanitize import cleaned, one_line
@@ -33,7 +33,7 @@ MOST = 20  # findings
 
 
 @dataclass(frozen=True, slots=True)
-class Idea:
+class TransferredRecipe:
     """A recipe that was kept elsewhere. origin: the experiment's or policy's name there."""
 
     origin: str
@@ -48,7 +48,7 @@ class Idea:
 
     @property
     def file(self) -> str:
-        """Where an agent finds its code in its workspace."""
+        """The file where an agent finds its code in its workspace."""
         return f"{FOLDER}/{self.origin}.py"
 
     def __str__(self) -> str:
@@ -58,14 +58,14 @@ class Idea:
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
-    """From one run. task, run: its own; sha256: of what had happened in it by then."""
+class TransferredKnowledge:
+    """What comes from one run. task, run: its own; sha256: of what had happened in it by then."""
 
     task: str
     run: str
     sha256: str
     findings: tuple[str, ...] = ()
-    ideas: tuple[Idea, ...] = ()
+    ideas: tuple[TransferredRecipe, ...] = ()
 
     @property
     def origin(self) -> dict[str, str]:
@@ -77,7 +77,7 @@ class Carried:
         """Code for an agent's workspace, by name."""
         return {idea.file: idea.source for idea in self.ideas if idea.source}
 
-    def fitting(self, stations: StationBackend) -> Carried:
+    def fitting(self, stations: StationBackend) -> TransferredKnowledge:
         """Without recipes of the harness that are not there, or that these stations cannot run."""
         return replace(self, ideas=tuple(idea for idea in self.ideas if _fits(idea, stations)))
 
@@ -89,17 +89,17 @@ class Carried:
         """
         publish_file(folder / FILE, json.dumps(asdict(self), indent=1).encode())
 
-    def post(self, board: Board) -> None:
+    def post(self, board: FindingsBoard) -> None:
         """Put it up, once."""
         texts = [*self.findings, *(f"On {self.task} this was kept: {i}" for i in self.ideas)]
         deltas = [
-            Delta("add", f"c{number}", AGENT, cleaned(text, LENGTH))
+            BoardChange("add", f"c{number}", AGENT, cleaned(text, LENGTH))
             for number, text in enumerate(texts)
         ]
         board.add([delta for delta in deltas if delta.finding not in board.findings])
 
 
-def read(folder: Path) -> Carried | None:
+def read(folder: Path) -> TransferredKnowledge | None:
     """What a campaign took over; None for nothing.
 
     Raises:
@@ -113,22 +113,24 @@ def read(folder: Path) -> Carried | None:
     try:
         said = parsed(text)
         ideas = [_idea(**each) for each in said["ideas"]]
-        return Carried(**{**said, "findings": tuple(said["findings"]), "ideas": tuple(ideas)})
+        return TransferredKnowledge(
+            **{**said, "findings": tuple(said["findings"]), "ideas": tuple(ideas)}
+        )
     except (ValueError, TypeError, KeyError) as error:
         raise CampaignError(f"{path} is damaged ({error!r}): restore it from a copy") from error
 
 
-def carry(run: Run) -> Carried:
+def read_transfer(run: Run) -> TransferredKnowledge:
     """What there is to take over from a campaign or a loop."""
     task = one_line(str(run.config.get("loop", {}).get("task", "another task")), LENGTH)
     said = hashlib.sha256()
     for row in (*run.ledger.events(), *run.ledger.decisions()):
         said.update(f"{row!r}\n".encode())
-    standing = (f for f in Board.read(run.folder).findings.values() if not f.retired)
+    standing = (f for f in FindingsBoard.read(run.folder).findings.values() if not f.retired)
     told = sorted(standing, key=lambda f: -f.worth)[:MOST]
     kept = _of_campaign(run) if "campaign" in run.config else _of_loop(run)
     ideas = {idea.what: idea for idea in reversed(list(kept))}  # the latest first, each once
-    return Carried(
+    return TransferredKnowledge(
         task,
         str(run.folder.resolve()),
         said.hexdigest(),
@@ -147,13 +149,13 @@ def _text(finding: Finding, task: str) -> str:
     return f"On {task} {most} experiments with this were kept: {finding.text}"
 
 
-def _of_campaign(run: Run) -> Iterator[Idea]:
-    for e in folded(run.ledger.events()).experiments:
+def _of_campaign(run: Run) -> Iterator[TransferredRecipe]:
+    for e in replay_events(run.ledger.events()).experiments:
         if e.state is ExperimentState.KEPT and not e.program:  # which knows one task's observations
-            yield Idea(e.id, e.recipe, e.settings, e.source)
+            yield TransferredRecipe(e.id, e.recipe, e.settings, e.source)
 
 
-def _of_loop(run: Run) -> Iterator[Idea]:
+def _of_loop(run: Run) -> Iterator[TransferredRecipe]:
     """Recipes of a loop that made a policy which was promoted."""
     loop: Mapping[str, Any] = run.config.get("loop", {})
     rows = run.ledger.policies()
@@ -165,14 +167,16 @@ def _of_loop(run: Run) -> Iterator[Idea]:
             own = named.source != named.name
             source = Path(named.source).read_text(encoding="utf-8") if own else ""
             name = Path(named.source).stem if own else named.name
-            yield Idea(promoted[named.name], name, named.settings, source)
+            yield TransferredRecipe(promoted[named.name], name, named.settings, source)
 
 
-def _idea(settings: Iterable[Iterable[str]], **said: str) -> Idea:
-    return Idea(settings=tuple((str(name), str(value)) for name, value in settings), **said)
+def _idea(settings: Iterable[Iterable[str]], **said: str) -> TransferredRecipe:
+    return TransferredRecipe(
+        settings=tuple((str(name), str(value)) for name, value in settings), **said
+    )
 
 
-def _fits(idea: Idea, stations: StationBackend) -> bool:
+def _fits(idea: TransferredRecipe, stations: StationBackend) -> bool:
     if idea.source:  # which only its sandbox finds out
         return True
     try:

@@ -12,7 +12,7 @@ from enpire.twin.twin import Rows
 from enpire.types import Float32Array, Image
 
 
-class Guarded:
+class ActionGuard:
     """Has a controller act; what is no action is a `PolicyFault`, which ends its own episodes."""
 
     def __init__(self, inner: Controller, name: str, size: int) -> None:
@@ -35,11 +35,11 @@ class Guarded:
             raise PolicyFault(f"{self._name}: {error}") from error
 
 
-class GuardedPlanner(Guarded):
-    """Likewise, of one that decides for several periods at once."""
+class ChunkActionGuard(ActionGuard):
+    """An `ActionGuard` of one that decides for several periods at once."""
 
     def __init__(self, inner: ChunkedController, name: str, size: int) -> None:
-        """As `Guarded`."""
+        """As `ActionGuard`."""
         super().__init__(inner, name, size)
         self._planner = inner
 
@@ -56,8 +56,8 @@ class GuardedPlanner(Guarded):
         self._planner.saw(row, observations)
 
 
-def guarded(inner: Controller, name: str, size: int) -> Controller:
+def guard_actions(inner: Controller, name: str, size: int) -> Controller:
     """The controller of a policy that nobody knows yet."""
     if isinstance(inner, ChunkedController):
-        return GuardedPlanner(inner, name, size)
-    return Guarded(inner, name, size)
+        return ChunkActionGuard(inner, name, size)
+    return ActionGuard(inner, name, size)

@@ -18,7 +18,7 @@ from enpire.errors import EnpireError, PolicyError, PolicyFault, RecipeError
 from enpire.evolution.program_policies.policy_process import PolicyLimits, PolicyProcess
 from enpire.improvement.collection import Collection
 from enpire.improvement.recipe import Candidate, RecipeInputs
-from enpire.improvement.training import TrainingRequest
+from enpire.improvement.training_process import TrainingRequest
 from enpire.policies import ChunkSpec, Policy, ProgramPolicy
 from enpire.policies.asynchronous import live_controller
 from enpire.sandbox.sandbox import Confinement
@@ -75,7 +75,7 @@ def require_acts(policy: Policy, seen: Float32Array, confinement: Confinement) -
         process.close()
 
 
-class Written:
+class WrittenRecipe:
     """A recipe that nothing is collected or trained for: the policy is a text of code."""
 
     def __init__(self, text: str) -> None:
@@ -94,7 +94,7 @@ class Written:
         return Candidate(self.policy(given.spec), {})
 
     def policy(self, spec: ChunkSpec) -> ProgramPolicy:
-        """For the observations and actions of `spec`."""
+        """The policy for the observations and actions of `spec`."""
         files = {"policy.py": self.text.encode()}
         return ProgramPolicy.of(files, spec.task, spec.observation, spec.action)
 
@@ -103,11 +103,11 @@ class Rehearsal:
     """What stands for the training of a policy that is written: it is asked once, in a thread."""
 
     def __init__(
-        self, run: Run, asked: TrainingRequest, recipe: Written, confinement: Confinement
+        self, run: Run, request: TrainingRequest, recipe: WrittenRecipe, confinement: Confinement
     ) -> None:
         """Begin."""
         self._answer: Future[Candidate] = Future()
-        given = recipe.policy(asked.spec), first_seen(run, asked), confinement
+        given = recipe.policy(request.spec), first_seen(run, request), confinement
         threading.Thread(target=self._ask, args=given, daemon=True).start()
 
     def candidate(self, within: float) -> Candidate | None:
@@ -131,9 +131,9 @@ class Rehearsal:
             raise
 
 
-def first_seen(run: Run, asked: TrainingRequest) -> Float32Array:
+def first_seen(run: Run, request: TrainingRequest) -> Float32Array:
     """What stations saw first in some episodes that a training may learn from, (m, observation)."""
     kinds = (Purpose.DEMONSTRATION, Purpose.COLLECTION)
-    earlier = (e for e in run.episodes(kinds) if e.round <= asked.number and len(e))
+    earlier = (e for e in run.episodes(kinds) if e.round <= request.number and len(e))
     some = [e.observations[0] for e, _ in zip(earlier, range(ASKED), strict=False)]
-    return np.array(some or [np.zeros(asked.spec.observation)], np.float32)
+    return np.array(some or [np.zeros(request.spec.observation)], np.float32)

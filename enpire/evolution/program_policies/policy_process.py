@@ -216,7 +216,7 @@ class PolicyProcess:
         return data
 
     def _described(self, what: str) -> str:
-        """In one line, with the last words of it: data, however they read."""
+        """Describe it in one line, with its last words: data, however they read."""
         self._process.end()
         if self._process.breach:
             return f"the policy's program was ended: {self._process.breach}"

@@ -26,12 +26,12 @@ from safetensors.numpy import load as loaded
 from enpire.errors import EnpireError, RecipeError
 from enpire.evolution.program_policies.policy_host import (
     Rehearsal,
-    Written,
+    WrittenRecipe,
     first_seen,
     require_acts,
 )
 from enpire.improvement.recipe import Candidate, ConfiguredRecipe, RecipeInputs, require_sound
-from enpire.improvement.training import (
+from enpire.improvement.training_process import (
     CANDIDATE,
     FOLDER,
     WORKER,
@@ -59,7 +59,7 @@ LAYERS, WIDTH = 8, 1024  # of a network
 
 
 @dataclass(frozen=True, slots=True)
-class Foreign:
+class SandboxedRecipe:
     """A recipe that the harness does not run: a text in place of `ConfiguredRecipe.recipe`."""
 
     text: str
@@ -71,11 +71,11 @@ class Foreign:
 
 def foreign(name: str, text: str, settings: tuple[tuple[str, str], ...]) -> ConfiguredRecipe:
     """An agent's own recipe, of which nothing is looked at but its text."""
-    return ConfiguredRecipe(name, Foreign(text), name, settings)
+    return ConfiguredRecipe(name, SandboxedRecipe(text), name, settings)
 
 
 @dataclass(slots=True)
-class Either:
+class RoutingTrainer:
     """Trains what is the harness's beside the fleet, and what is an agent's own in a sandbox."""
 
     beside: Trainer
@@ -84,23 +84,23 @@ class Either:
         default_factory=lambda: SandboxLimits(memory=6 * GIB, wall_s=1800.0, cpu_s=3600.0)
     )
 
-    def begin(self, run: Run, asked: TrainingRequest) -> TrainingHandle:
+    def begin(self, run: Run, request: TrainingRequest) -> TrainingHandle:
         """See `Trainer`."""
-        recipe = asked.recipe.recipe
-        if isinstance(recipe, Written):
-            return Rehearsal(run, asked, recipe, self.confinement)
-        if isinstance(recipe, Foreign):
-            return Confined(run, asked, recipe.text, self.limits, self.confinement)
-        return self.beside.begin(run, asked)
+        recipe = request.recipe.recipe
+        if isinstance(recipe, WrittenRecipe):
+            return Rehearsal(run, request, recipe, self.confinement)
+        if isinstance(recipe, SandboxedRecipe):
+            return SandboxedTraining(run, request, recipe.text, self.limits, self.confinement)
+        return self.beside.begin(run, request)
 
 
-class Confined:
+class SandboxedTraining:
     """A training in a sandbox."""
 
     def __init__(
         self,
         run: Run,
-        asked: TrainingRequest,
+        request: TrainingRequest,
         text: str,
         limits: SandboxLimits,
         confinement: Confinement,
@@ -109,11 +109,11 @@ class Confined:
         self._folder = (run.folder / FOLDER / "confined").resolve()
         shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir(parents=True)
-        self._asked, self._confinement = asked, confinement
-        self._seen = first_seen(run, asked)
+        self._request, self._confinement = request, confinement
+        self._seen = first_seen(run, request)
         self._answer: Future[Candidate] = Future()
         self._process: SandboxProcess | None = None
-        copied = _copied(run, asked, self._folder)
+        copied = _copied(run, request, self._folder)
         (self._folder / RECIPE).write_text(text, encoding="utf-8")
         hand_over(self._folder)
         sandbox = Sandbox(
@@ -123,8 +123,8 @@ class Confined:
             environment={"PYTHONPATH": str(Path(__file__).resolve().parents[3])},
             confinement=confinement,
         )
-        named = replace(asked.recipe, source=str(self._folder / RECIPE))
-        said = as_json(copied, replace(asked, recipe=named))
+        named = replace(request.recipe, source=str(self._folder / RECIPE))
+        said = as_json(copied, replace(request, recipe=named))
         threading.Thread(target=self._train, args=(sandbox, said), daemon=True).start()
 
     def candidate(self, within: float) -> Candidate | None:
@@ -162,8 +162,8 @@ class Confined:
         data = read_inside(self._folder, f"run/{FOLDER}/{CANDIDATE}")
         if hashlib.sha256(data).hexdigest() != said.get("sha256"):
             raise RecipeError("its candidate was written over after it was trained")
-        policy = modest(data, self._asked.spec)
-        require_sound(policy, self._asked.spec)
+        policy = modest(data, self._request.spec)
+        require_sound(policy, self._request.spec)
         require_acts(policy, self._seen, self._confinement)
         numbers = said.get("numbers")
         known = numbers.items() if isinstance(numbers, dict) else ()
@@ -212,13 +212,13 @@ def modest(data: bytes, spec: ChunkSpec) -> Policy:
     return policy_of(said, tensors)
 
 
-def _copied(run: Run, asked: TrainingRequest, folder: Path) -> Path:
+def _copied(run: Run, request: TrainingRequest, folder: Path) -> Path:
     """A run with what the training may learn from, and nothing else; never a sealed episode."""
     with Run.create(folder / "run", {}) as copy:
-        episodes = learned_from(run.episodes(), asked.number)
+        episodes = learned_from(run.episodes(), request.number)
         if episodes:
             copy.add_episodes(episodes)
-        if asked.parent:
-            tensors, said = run.load_policy(asked.parent)
-            copy.save_policy(asked.parent, tensors, said)
+        if request.parent:
+            tensors, said = run.load_policy(request.parent)
+            copy.save_policy(request.parent, tensors, said)
     return folder / "run"

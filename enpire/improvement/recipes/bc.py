@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from enpire.improvement.behaviour_cloning import CALM, Kind, Training, clone
 from enpire.improvement.recipe import Candidate, RecipeInputs
-from enpire.improvement.trainer import CALM, Kind, Training, clone
 from enpire.policies import FlowPolicy
 
 STEPS = 1500  # gradient steps, of what does not flow

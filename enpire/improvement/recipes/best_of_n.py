@@ -27,17 +27,17 @@ import torch
 from torch import Tensor
 
 from enpire.errors import RecipeError
-from enpire.improvement.asking import Moments, standing
 from enpire.improvement.attempt_values import AttemptSettings, AttemptValueLearner
 from enpire.improvement.base_learning import BaseLearner, BaseSettings
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint, TrainingState
 from enpire.improvement.chunk_buffer import ChunkBuffer, Chunks
 from enpire.improvement.critic_learning import CriticLearner, CriticSettings, Mix
 from enpire.improvement.data import MIN_STD
+from enpire.improvement.frozen_base import Moments, standing
 from enpire.improvement.learner import LOOK
-from enpire.improvement.moving import scales
 from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.replay import later_of, transitions
+from enpire.improvement.scene_symmetry import scales
 from enpire.policies import (
     Base,
     BestOfPolicy,
@@ -118,7 +118,7 @@ class BestOfLearner:
         moments = Moments.of(self._frozen, won, given)
         # Of who sees by cameras, what it sees would have to be moved, too.
         self._symmetry = given.symmetry if moments.film is None else None
-        self._chooser = self._made(moments, [e for e in before if e.success])
+        self._chooser = self._first_chooser(moments, [e for e in before if e.success])
         self._buffer = ChunkBuffer()
         generators = [torch.Generator().manual_seed(given.seed + part) for part in range(2)]
         self._critics = CriticLearner(self._chooser, settings.critic, generators[0], self._symmetry)
@@ -138,7 +138,7 @@ class BestOfLearner:
 
     def add(self, episodes: Sequence[Episode]) -> dict[str, float]:
         """See `OnlineLearner`."""
-        some = self._known(episodes)
+        some = self._add_collected(episodes)
         self.work()
         return {"success": sum(e.success for e in some) / max(len(some), 1), **self._numbers()}
 
@@ -192,7 +192,7 @@ class BestOfLearner:
 
     def restore(self, episodes: Sequence[Episode], kept: TrainingState) -> None:
         """See `OnlineLearner`."""
-        self._known(episodes)
+        self._add_collected(episodes)
         self._critics.restore(_part(kept, "critics"))
         if self._base is not None:
             self._base.restore(_part(kept, "base"))
@@ -208,7 +208,7 @@ class BestOfLearner:
         chooser.spec = replace(chooser.spec, tries=tries, waits=waits)
         return BestOfPolicy(base, chooser)
 
-    def _known(self, episodes: Sequence[Episode]) -> list[Episode]:
+    def _add_collected(self, episodes: Sequence[Episode]) -> list[Episode]:
         """Take what was collected; steps are owed for it."""
         some = [e for e in episodes if _tells(e)]
         self._episodes += len(some)
@@ -255,7 +255,7 @@ class BestOfLearner:
         spec = moments.asked.spec
         done = transitions([episode], spec, self.settings.critic.discount)
         return Chunks(
-            seen=self._told(moments),
+            seen=self._critic_inputs(moments),
             actions=done.actions,
             later=later_of([episode], spec.execute),
             reward=done.reward,
@@ -263,13 +263,13 @@ class BestOfLearner:
             followed=done.followed,
         )
 
-    def _told(self, moments: Moments) -> Tensor:
+    def _critic_inputs(self, moments: Moments) -> Tensor:
         """Return what critics see of each row of an episode, (N, lags, obs)."""
         rows = moments.asked.seen.beside(moments.data.rows)
         lags = torch.tensor(self._chooser.spec.lags)
         return rows[(torch.arange(len(rows))[:, None] - lags).clamp_min(0)]
 
-    def _made(self, moments: Moments, won: Sequence[Episode]) -> Chooser:
+    def _first_chooser(self, moments: Moments, won: Sequence[Episode]) -> Chooser:
         """Return the chooser to begin with: the incumbent's own, if it has one.
 
         won: the successes so far. What one of them took back is no part of the time it needed: else

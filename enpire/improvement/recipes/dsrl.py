@@ -24,12 +24,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
 from enpire.errors import RecipeError
-from enpire.improvement.asking import Moments, standing
 from enpire.improvement.data import MIN_STD
-from enpire.improvement.flows import begun
+from enpire.improvement.flows import starting_flow
+from enpire.improvement.frozen_base import Moments, standing
 from enpire.improvement.noise import NoiseTrials, SteeredFlowAgent, TriedAgent
 from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.replay import Transitions, Uniform, transitions
@@ -69,13 +69,13 @@ class NoiseLearning:
         """See `Recipe.improve`."""
         beside = isinstance(base_of(given.incumbent), tuple(BESIDE.values()))
         if beside or isinstance(given.spec, PictureSpec):
-            return self._beside(given)
-        return self._within(given)
+            return self._steer_beside(given)
+        return self._steer_within(given)
 
-    def _within(self, given: RecipeInputs) -> Candidate:
+    def _steer_within(self, given: RecipeInputs) -> Candidate:
         """Steer a flow of ours by a network within it."""
         started, learning = time.monotonic(), self.learning
-        flow = begun(given)
+        flow = starting_flow(given)
         if isinstance(flow, Candidate):
             return flow
         episodes = [episode for episode in given.episodes if len(episode)]
@@ -86,10 +86,10 @@ class NoiseLearning:
         learning = replace(learning, deviation=usual * learning.deviation)
         agent = SteeredFlowAgent(steered(flow), replay.data, learning, generator, usual)
 
-        def step(at: int) -> Tensor:
-            return agent.learn_both(replay.sample(learning.batch, generator), at)[0]
+        def batch() -> Transitions:
+            return replay.sample(learning.batch, generator)
 
-        loss = agent.learn("dsrl", learning.steps, step, given.checkpoint)
+        loss = agent.learn_from("dsrl", batch, given.checkpoint)
         numbers = {
             "episodes": len(episodes),
             "loss": loss,
@@ -97,7 +97,7 @@ class NoiseLearning:
         }
         return Candidate(agent.policy, numbers)
 
-    def _beside(self, given: RecipeInputs) -> Candidate:
+    def _steer_beside(self, given: RecipeInputs) -> Candidate:
         """Steer a policy of LeRobot's, or one that sees, by a network beside it."""
         started, learning = time.monotonic(), self.learning
         base = standing("dsrl", given, BESIDE)
@@ -110,16 +110,16 @@ class NoiseLearning:
             )
         torch.manual_seed(given.seed)
         generator = torch.Generator().manual_seed(given.seed)
-        data, at = self._seen(moments, episodes, given)
+        data, at = self._noise_transitions(moments, episodes, given)
         steering = self._steering(given.incumbent, moments, data)
         trials = self._trials(moments, steering, data, at, given)
         agent = TriedAgent(steering, data, trials, learning, generator)
         replay = Uniform(data)
 
-        def step(at: int) -> Tensor:
-            return agent.learn_both(replay.sample(learning.batch, generator), at)[0]
+        def batch() -> Transitions:
+            return replay.sample(learning.batch, generator)
 
-        loss = agent.learn("dsrl", learning.steps, step, given.checkpoint)
+        loss = agent.learn_from("dsrl", batch, given.checkpoint)
         numbers = {
             "episodes": len(episodes),
             "trials": len(trials.noise),
@@ -128,7 +128,7 @@ class NoiseLearning:
         }
         return Candidate(SteeredPolicy(base, agent.policy), numbers)
 
-    def _seen(
+    def _noise_transitions(
         self, moments: Moments, episodes: Sequence[Episode], given: RecipeInputs
     ) -> tuple[Transitions, NDArray[np.int64]]:
         """Chunks as who chooses noise sees them, and the rows at which they begin, (M,).

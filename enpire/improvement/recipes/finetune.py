@@ -259,12 +259,12 @@ class Windows:
         seen = (at[:, None] + self.seen).clamp(first, last)
         acted = at[:, None] + self.acted
         return {
-            **self.model.batch(self.rows[seen], self.told, self._shown(seen)),
+            **self.model.batch(self.rows[seen], self.told, self._pictures_of(seen)),
             "action": self.actions[acted.clamp(first, last)],
             "action_is_pad": (acted < first) | (acted > last),
         }
 
-    def _shown(self, rows: Tensor) -> Tensor | None:
+    def _pictures_of(self, rows: Tensor) -> Tensor | None:
         """The pictures of some rows (b, history), (b, history, cameras, size, size, 3)."""
         if self.pictures is None or self.pictured is None:
             return None

@@ -25,10 +25,10 @@ import torch
 from torch import Tensor
 
 from enpire.errors import RecipeError
+from enpire.improvement.behaviour_cloning import Kind, Training, clone
 from enpire.improvement.checkpoint import Checkpoint
 from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.recipes.finetune import FineTuning
-from enpire.improvement.trainer import Kind, Training, clone
 from enpire.improvement.value import Normaliser, found_later, regress, returns
 from enpire.policies import LeRobotPolicy, Policy, base_of
 from enpire.types import Episode, Flags
@@ -126,7 +126,7 @@ class AdvantageWeighted:
         return critic.chance(seen)
 
     def _weight(self, safer: Tensor, faster: Tensor, chance: Tensor, own: Tensor) -> Tensor:
-        """Of every row, (N,), from both gains in units of their spread over the policies' own."""
+        """The weight of every row, (N,), from both gains in units of the policies' own spread."""
         if not own.any():
             return torch.ones_like(chance)
         safer, faster = (each / each[own].std().clamp_min(LEAST_SPREAD) for each in (safer, faster))

@@ -15,7 +15,7 @@ from enpire.environment import Job, StationBackend
 from enpire.errors import RecipeError, UsageError
 from enpire.improvement.collection import Collection
 from enpire.improvement.recipe import Candidate, RecipeInputs
-from enpire.improvement.search import Search, named
+from enpire.improvement.search import Search, candidate_name
 from enpire.policies import SkillPolicy, SkillSpec
 from enpire.types import Purpose
 
@@ -52,7 +52,7 @@ class Heuristic:
         sizes = stations.observation_size, stations.action_size
         spec = SkillSpec(stations.name, *sizes, tuple(p.name for p in parameters))
         for candidate, values in enumerate(search.draw(seeds)):
-            name = named(asked.round, candidate)
+            name = candidate_name(asked.round, candidate)
             controller = SkillPolicy(spec, values).controller(stations)
             for seed in seeds:
                 yield Job(seed, Purpose.COLLECTION, controller, name, asked.round)

@@ -25,12 +25,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from enpire.improvement.behaviour_cloning import Training, fit, fresh
 from enpire.improvement.checkpoint import Checkpoint
 from enpire.improvement.data import Examples, examples
 from enpire.improvement.dynamics import fit_dynamics
 from enpire.improvement.recipe import Candidate, RecipeInputs, required
-from enpire.improvement.trainer import Training, fit, fresh
-from enpire.improvement.value import Normaliser, found_later, regress, returns, surely
+from enpire.improvement.value import (
+    Normaliser,
+    found_later,
+    lower_confidence_bound,
+    regress,
+    returns,
+)
 from enpire.policies import ChunkPolicy, variations
 from enpire.types import Episode, FloatArray
 
@@ -160,7 +166,7 @@ class Lookahead:
                 odds = promise(history, tried.flatten(0, 1))
             odds = odds.view(len(odds), len(index), self.tries)
             own = odds[:, :, :1]
-            sure = surely(odds - own, self.caution)
+            sure = lower_confidence_bound(odds - own, self.caution)
             weight = torch.softmax(sure / self.temperature, dim=1)
             chance = torch.sigmoid(own.mean(dim=0) + sure)
             gain = (weight * chance).sum(dim=1) - chance[:, 0]

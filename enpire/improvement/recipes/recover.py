@@ -25,9 +25,9 @@ from enpire.environment import (
 from enpire.errors import RecipeError, UsageError
 from enpire.improvement.collection import Collection, meanwhile
 from enpire.improvement.data import known_well
+from enpire.improvement.failure_detectors import FromTheStart, NoProgress
 from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.recipes.replay_bc import ReplayCloning
-from enpire.improvement.trouble import FromTheStart, NoProgress
 from enpire.improvement.value import Value
 from enpire.types import Episode, Purpose
 

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from enpire.improvement.data import instructive, told
+from enpire.improvement.behaviour_cloning import Kind, Training, clone
+from enpire.improvement.data import has_expert, instructive
 from enpire.improvement.recipe import Candidate, RecipeInputs
-from enpire.improvement.trainer import Kind, Training, clone
 from enpire.policies import ChunkPolicy, FlowPolicy, PicturePolicy, PictureSpec
 from enpire.types import Episode
 
@@ -49,7 +49,7 @@ class ReplayCloning:
     def chosen(self, given: RecipeInputs) -> list[Episode]:
         """Episodes to clone."""
         won = [episode for episode in given.episodes if episode.success]
-        if not any(told(episode) for episode in won):
+        if not any(has_expert(episode) for episode in won):
             return won
         made = PicturePolicy if isinstance(given.spec, PictureSpec) else MADE[self.policy]
         like = isinstance(given.incumbent, made)
@@ -60,7 +60,7 @@ class ReplayCloning:
             who, _, _ = own.policy.partition("+")  # a helper who stood beside it
             return like and who == given.name and len(own) - own.forked <= longest
 
-        return [episode for episode in won if told(episode) or worth(episode)]
+        return [episode for episode in won if has_expert(episode) or worth(episode)]
 
 
 RECIPE = ReplayCloning

@@ -23,15 +23,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from enpire.improvement.asking import Moments, standing
+from enpire.improvement.behaviour_cloning import Training, fit
 from enpire.improvement.data import MIN_STD, examples
+from enpire.improvement.frozen_base import Moments, standing
 from enpire.improvement.recipe import Candidate, RecipeInputs
-from enpire.improvement.replay import Uniform, transitions
+from enpire.improvement.replay import Transitions, Uniform, transitions
 from enpire.improvement.residual import Residual, Standing
 from enpire.improvement.sac import SacAgent, SacSettings
-from enpire.improvement.trainer import Training, fit
 from enpire.policies import (
     Base,
     ChunkPolicy,
@@ -54,11 +53,11 @@ class ResidualLearning:
         """See `Recipe.improve`; needs an incumbent to add to."""
         base = standing("residual_rl", given)
         if isinstance(given.incumbent, ChunkPolicy):
-            return self._distilled(given, given.incumbent)
-        return self._kept(given, base)
+            return self._improve_within(given, given.incumbent)
+        return self._improve_beside(given, base)
 
-    def _distilled(self, given: RecipeInputs, incumbent: ChunkPolicy) -> Candidate:
-        """Of a policy that is quick to teach: one network that does what both together would."""
+    def _improve_within(self, given: RecipeInputs, incumbent: ChunkPolicy) -> Candidate:
+        """Improve a policy that is quick to teach: one network does what both together would."""
         started, learning = time.monotonic(), self.learning
         torch.manual_seed(given.seed)
         generator = torch.Generator().manual_seed(given.seed)
@@ -66,11 +65,10 @@ class ResidualLearning:
         replay = Uniform(transitions(episodes, given.spec, learning.discount))
         agent = SacAgent(Residual(incumbent, self.reach), replay.data, learning, generator)
 
-        def step(at: int) -> Tensor:
-            batch = replay.sample(learning.batch, generator)
-            return agent.learn_both(batch, at)[0]
+        def batch() -> Transitions:
+            return replay.sample(learning.batch, generator)
 
-        agent.learn("residual", learning.steps, step, given.checkpoint)
+        agent.learn_from("residual", batch, given.checkpoint)
         data = examples(episodes, given.spec)
         with torch.no_grad():
             moments = torch.split(data.rows[data.window], 4096)
@@ -86,8 +84,8 @@ class ResidualLearning:
         }
         return Candidate(fitted.policy, numbers)
 
-    def _kept(self, given: RecipeInputs, base: Base) -> Candidate:
-        """Of any other: it and the residual as one policy. It is asked once about each moment."""
+    def _improve_beside(self, given: RecipeInputs, base: Base) -> Candidate:
+        """Improve any other: it and the residual as one policy, asked once about each moment."""
         started, learning = time.monotonic(), self.learning
         torch.manual_seed(given.seed)
         generator = torch.Generator().manual_seed(given.seed)
@@ -99,12 +97,12 @@ class ResidualLearning:
         besides = moments.besides().shape[1]
         begun = Standing(self._correction(given.incumbent, moments), besides)
         agent = SacAgent(begun, data, learning, generator)
+        replay = Uniform(data)
 
-        def step(at: int) -> Tensor:
-            index = torch.randint(len(data), (learning.batch,), generator=generator)
-            return agent.learn_both(data.at(index), at)[0]
+        def batch() -> Transitions:
+            return replay.sample(learning.batch, generator)
 
-        loss = agent.learn("residual", learning.steps, step, given.checkpoint)
+        loss = agent.learn_from("residual", batch, given.checkpoint)
         correction = agent.policy.correction
         with torch.no_grad():
             chunks = chunks[:, : moments.asked.spec.execute]

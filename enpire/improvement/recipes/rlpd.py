@@ -17,10 +17,9 @@ import time
 from dataclasses import dataclass, field
 
 import torch
-from torch import Tensor
 
 from enpire.improvement.recipe import Candidate, RecipeInputs, latest, required
-from enpire.improvement.replay import Uniform, transitions
+from enpire.improvement.replay import Transitions, Uniform, transitions
 from enpire.improvement.sac import SacAgent, SacSettings
 
 
@@ -42,12 +41,11 @@ class PriorData:
         )
         agent = SacAgent(incumbent, fresh.data.joined(older.data), learning, generator)
 
-        def step(at: int) -> Tensor:
+        def batch() -> Transitions:
             half = learning.batch // 2
-            batch = fresh.sample(half, generator).joined(older.sample(half, generator))
-            return agent.learn_both(batch, at)[0]
+            return fresh.sample(half, generator).joined(older.sample(half, generator))
 
-        loss = agent.learn("rlpd", learning.steps, step, given.checkpoint)
+        loss = agent.learn_from("rlpd", batch, given.checkpoint)
         numbers = {
             "fresh": len(fresh.data),
             "older": len(older.data),

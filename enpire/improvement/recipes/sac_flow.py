@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from enpire.improvement.flows import begun
+from enpire.improvement.flows import starting_flow
 from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.replay import Transitions, Uniform, transitions
 from enpire.improvement.sac import NORMAL, Actor, SacAgent, SacSettings
@@ -40,7 +40,7 @@ class FlowLearning:
     def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`."""
         started, learning = time.monotonic(), self.learning
-        flow = begun(given)
+        flow = starting_flow(given)
         if isinstance(flow, Candidate):
             return flow
         episodes = [episode for episode in given.episodes if len(episode)]
@@ -49,10 +49,10 @@ class FlowLearning:
         replay = Uniform(transitions(episodes, flow.spec, learning.discount))
         agent = FlowAgent(flow, replay.data, learning, generator)
 
-        def step(at: int) -> Tensor:
-            return agent.learn_both(replay.sample(learning.batch, generator), at)[0]
+        def batch() -> Transitions:
+            return replay.sample(learning.batch, generator)
 
-        loss = agent.learn("sac_flow", learning.steps, step, given.checkpoint)
+        loss = agent.learn_from("sac_flow", batch, given.checkpoint)
         numbers = {
             "episodes": len(episodes),
             "loss": loss,

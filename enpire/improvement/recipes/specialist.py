@@ -19,10 +19,10 @@ import numpy as np
 import torch
 
 from enpire.errors import RecipeError
-from enpire.improvement.asking import Moments, standing
+from enpire.improvement.behaviour_cloning import Training, fit, fresh
 from enpire.improvement.data import Examples, examples, instructive
+from enpire.improvement.frozen_base import Moments, standing
 from enpire.improvement.recipe import Candidate, RecipeInputs
-from enpire.improvement.trainer import Training, fit, fresh
 from enpire.policies import ChunkSpec, Quick, SpecialistPolicy, SpecialistSpec
 from enpire.types import Episode
 

@@ -15,10 +15,9 @@ import time
 from dataclasses import dataclass, field
 
 import torch
-from torch import Tensor
 
 from enpire.improvement.recipe import Candidate, RecipeInputs, latest, required
-from enpire.improvement.replay import Uniform, transitions
+from enpire.improvement.replay import Transitions, Uniform, transitions
 from enpire.improvement.sac import SacAgent, SacSettings
 
 
@@ -38,11 +37,10 @@ class WarmStart:
         rollouts = Uniform(transitions(fresh, given.spec, learning.discount))
         agent = SacAgent(incumbent, rollouts.data, learning, generator)
 
-        def step(at: int) -> Tensor:
-            batch = rollouts.sample(learning.batch, generator)
-            return agent.learn_both(batch, at)[0]
+        def batch() -> Transitions:
+            return rollouts.sample(learning.batch, generator)
 
-        loss = agent.learn("wsrl", learning.steps, step, given.checkpoint)
+        loss = agent.learn_from("wsrl", batch, given.checkpoint)
         numbers = {"rollouts": len(fresh), "loss": loss, "seconds": time.monotonic() - started}
         return Candidate(agent.policy, numbers)
 

@@ -16,7 +16,7 @@ MEASURED = (Purpose.EVALUATION, Purpose.SEALED)
 
 @dataclass(frozen=True, slots=True)
 class PredicateMargins:
-    """By how much one predicate failed in the episodes of a cluster.
+    """The margins by which one predicate failed in the episodes of a cluster.
 
     Attributes:
         name: of the predicate.

@@ -25,7 +25,7 @@ ORDER: tuple[Section, ...] = (
     sections.verifier,
     sections.incidents,
     sections.decisions,
-    sections.again,
+    sections.repeat_section,
 )
 
 

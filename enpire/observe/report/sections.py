@@ -281,7 +281,7 @@ def _cluster(cluster: FailureCluster, report: RunReport) -> str:
 
 
 def _missed(one: PredicateMargins) -> str:
-    """By how much a predicate failed, in words."""
+    """The margin by which a predicate failed, in words."""
     if len(one.margins) > 2:
         return escape(f"half missed by at least {abs(one.median):.3g} {one.unit}")
     missed = " and ".join(f"{abs(margin):.3g}" for margin in one.margins)
@@ -299,7 +299,7 @@ def _strip(strip: FilmStrip) -> str:
 
 
 def conditions(report: RunReport) -> str:
-    """Where failures are over initial conditions."""
+    """The section on where failures are over initial conditions."""
     known = report.conditions
     if not report.failures.trials:
         return ""
@@ -434,7 +434,7 @@ def _log_row(one: LogEntry) -> tuple[str, ...]:
     return one.time, str(one.round), one.kind, one.text
 
 
-def again(report: RunReport) -> str:
+def repeat_section(report: RunReport) -> str:
     """How to do the run again."""
     s = report.summary
     known = ", ".join(f"{name} {version}" for name, version in report.versions.items())

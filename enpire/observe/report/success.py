@@ -101,7 +101,7 @@ class SuccessTally:
     """
 
     def __init__(self) -> None:
-        """Of no episode yet."""
+        """Begin with no episode yet."""
         self.robot_s = 0.0
         self._evaluated: dict[str, _Count] = {}  # by policy
         self._start = _Count()  # of the first policy, before any round

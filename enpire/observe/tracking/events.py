@@ -32,7 +32,7 @@ class EventFiles:
         self._folder = run / TENSORBOARD
         self._files: dict[Path, _EventFile] = {}
 
-    def known(self) -> set[Key]:
+    def known_keys(self) -> set[Key]:
         """See `Tracker`."""
         found = set()
         for path in event_files(self._folder):

@@ -36,7 +36,7 @@ class MlflowRun:
         self._id = begun.info.run_id
         self._log_settings(run)
 
-    def known(self) -> set[Key]:
+    def known_keys(self) -> set[Key]:
         """See `Tracker`: as MLflow says."""
         names = self._client.get_run(self._id).data.metrics
         return {

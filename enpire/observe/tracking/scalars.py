@@ -56,7 +56,7 @@ class Scalar:
 class Tracker(Protocol):
     """Takes the scalars of one run."""
 
-    def known(self) -> set[Key]:
+    def known_keys(self) -> set[Key]:
         """Return what it holds of the run already, from earlier starts."""
         ...
 

@@ -68,7 +68,7 @@ class TrackingThread:
     def _track(self) -> None:
         tracker = self._begin()
         try:
-            reader, known = ScalarReader(self._run), tracker.known()
+            reader, known = ScalarReader(self._run), tracker.known_keys()
             while True:
                 over = self._over.wait(self._look_s)
                 began = time.thread_time()

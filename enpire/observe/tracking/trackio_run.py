@@ -8,7 +8,7 @@ from typing import Any
 
 from enpire.observe.tracking.identity import PROJECT, TrackedRun
 from enpire.observe.tracking.scalars import Key, Scalar
-from enpire.observe.tracking.told import ToldFile
+from enpire.observe.tracking.sent_file import SentFile
 
 TOLD = "trackio-told.jsonl"  # in the folder of a run, where its scalars go to a server
 SERVERS = ("TRACKIO_SPACE_ID", "TRACKIO_SERVER_URL")  # in the environment, by Trackio's convention
@@ -22,7 +22,7 @@ class TrackioRun:
         import trackio
 
         remote = any(os.environ.get(name) for name in SERVERS)
-        self._told = ToldFile(run.folder / TOLD) if remote else None
+        self._told = SentFile(run.folder / TOLD) if remote else None
         self._run: Any = trackio.init(
             PROJECT,
             name=run.name,
@@ -33,7 +33,7 @@ class TrackioRun:
             auto_log_cpu=False,
         )
 
-    def known(self) -> set[Key]:
+    def known_keys(self) -> set[Key]:
         """See `Tracker`: as Trackio's database says, or the run's folder of a server."""
         if self._told is not None:
             return self._told.read()

@@ -9,7 +9,7 @@ from typing import Any
 from enpire.observe.tracking.events import TRAININGS
 from enpire.observe.tracking.identity import PROJECT, TrackedRun
 from enpire.observe.tracking.scalars import Key, Scalar
-from enpire.observe.tracking.told import ToldFile
+from enpire.observe.tracking.sent_file import SentFile
 
 TOLD = "wandb-told.jsonl"  # in the folder of a run
 ROBOT_S = "robot_s"
@@ -36,7 +36,7 @@ class WandbRun:
             x_disable_meta=True,
             x_save_requirements=False,
         )
-        self._told = ToldFile(run.folder / TOLD)
+        self._told = SentFile(run.folder / TOLD)
         self._run: Any = wandb.init(
             project=os.environ.get("WANDB_PROJECT", PROJECT),
             id=run.id,
@@ -51,7 +51,7 @@ class WandbRun:
             self._run.define_metric(f"{group}/*", step_metric=ROBOT_S)
         self._trainings: set[str] = set()
 
-    def known(self) -> set[Key]:
+    def known_keys(self) -> set[Key]:
         """See `Tracker`: by what the run's folder says that it was told."""
         return self._told.read()
 

@@ -9,20 +9,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from enpire.environment.core.beyond import Beyond
-from enpire.policies.asked import Answers, ChunkSampler
-from enpire.policies.driver import PolicyState
+from enpire.environment.core.clipping import ClippedActions
+from enpire.policies.chunk_sampler import Answers, ChunkSampler
 from enpire.policies.lerobot.model import LeRobotModel
 from enpire.policies.lerobot.spec import LeRobotSpec
-from enpire.policies.seeing import NOTHING, ObservationMask, SeeingController
+from enpire.policies.policy_runner import PolicyState
 from enpire.policies.spec import ChunkSpec
+from enpire.policies.vision import NOTHING, ObservationMask, SeeingController
 from enpire.types import Float32Array, Image
 
 
 class ChunkedModel:
     """The model as a `Chunked` policy."""
 
-    def __init__(self, model: LeRobotModel, spec: LeRobotSpec, told: str, observation: int) -> None:
+    def __init__(
+        self, model: LeRobotModel, spec: LeRobotSpec, instruction: str, observation: int
+    ) -> None:
         execute = model.execute
         self.spec = ChunkSpec(
             spec.task,
@@ -33,7 +35,7 @@ class ChunkedModel:
             chunk=execute,
             execute=execute,
         )
-        self._model, self._told = model, told
+        self._model, self._told = model, instruction
 
     @property
     def spread(self) -> Tensor:
@@ -65,7 +67,7 @@ class ChunkedModel:
         model, told = self._model, self._told
         return model.chunks(history, told, seeds, noise, together=True, pictures=pictures)
 
-    def asked(self, seen: ObservationMask) -> ChunkSampler:
+    def sampler(self, mask: ObservationMask) -> ChunkSampler:
         """As who stands on it asks: of whole observations it takes what it may see."""
 
         def by(answers: Answers) -> Answers:
@@ -75,14 +77,14 @@ class ChunkedModel:
                 noise: Float32Array | None = None,
                 pictures: Image | None = None,
             ) -> Float32Array:
-                return answers(seen.beside(history), seeds, noise, pictures)
+                return answers(mask.beside(history), seeds, noise, pictures)
 
             return chunks
 
         model = self._model
-        looks = model.history if seen.cameras else 0
+        looks = model.history if mask.cameras else 0
         both = by(self), by(self.together)
-        return ChunkSampler(self.spec, self.spread, *both, model.noise_shape, seen, looks)
+        return ChunkSampler(self.spec, self.spread, *both, model.noise_shape, mask, looks)
 
 
 class LeRobotController(SeeingController):
@@ -92,38 +94,42 @@ class LeRobotController(SeeingController):
     """
 
     def __init__(
-        self, model: LeRobotModel, spec: LeRobotSpec, told: str, seen: ObservationMask = NOTHING
+        self,
+        model: LeRobotModel,
+        spec: LeRobotSpec,
+        instruction: str,
+        mask: ObservationMask = NOTHING,
     ) -> None:
-        """Drive `model`; told: the task in words; seen: of what stations show, what it sees.
+        """Drive `model`; instruction: the task in words; mask: of what stations show, what it sees.
 
         Raises:
             PolicyError: it does not act on one observation without its own queues.
         """
-        chunked = ChunkedModel(model, spec, told, seen.observation or spec.observation)
-        super().__init__(chunked, seen, model.history)
+        chunked = ChunkedModel(model, spec, instruction, mask.observation or spec.observation)
+        super().__init__(chunked, mask, model.history)
         history = chunked.spec.history
-        shape = 1, history, len(seen.cameras), spec.size, spec.size, 3
-        blank = np.zeros(shape, np.uint8) if seen.cameras else None
+        shape = 1, history, len(mask.cameras), spec.size, spec.size, 3
+        blank = np.zeros(shape, np.uint8) if mask.cameras else None
         chunked(np.zeros((1, history, spec.observation), np.float32), [0], pictures=blank)
         self._forgetting = getattr(model.config, "temporal_ensemble_coeff", None)
         self._ensembles: dict[int, TemporalEnsemble] = {}
-        self.beyond = Beyond(f"the {spec.task or 'LeRobot'} policy")
+        self.beyond = ClippedActions(f"the {spec.task or 'LeRobot'} policy")
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """Forget the last episode on this station."""
         super().begin(row, rng, exploration)
         self._ensembles.pop(row, None)
 
-    def chunks(self, seen: Float32Array, driven: Sequence[PolicyState]) -> Float32Array:
+    def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`."""
-        seeds = [int(one.rng.integers(2**63)) for one in driven]
-        chunks: Float32Array = self._infer(self.felt(seen), seeds, pictures=self.shown(driven))
+        seeds = [int(one.rng.integers(2**63)) for one in states]
+        chunks: Float32Array = self._infer(self.felt(seen), seeds, pictures=self.shown(states))
         self.beyond.count(chunks[:, : self._spec.execute])
         if self._forgetting is None:
             return chunks[:, : self._spec.execute]
-        rows = {id(one): row for row, one in self._driven.items()}
+        rows = {id(one): row for row, one in self._states.items()}
         actions = np.empty((len(chunks), self._spec.action), np.float32)
-        for i, one in enumerate(driven):
+        for i, one in enumerate(states):
             new = TemporalEnsemble(self._forgetting)  # stays with who is driven here
             ensemble = self._ensembles.setdefault(rows[id(one)], new) if id(one) in rows else new
             actions[i] = ensemble.join(chunks[i])

@@ -43,7 +43,7 @@ class Shapes:
 
 
 def find_folder(path: Path) -> Path | None:
-    """Where the policy of LeRobot's at `path` is, a checkpoint's folder or its own; or None."""
+    """Find the folder of LeRobot's policy at `path`, a checkpoint's or its own; or None."""
     for folder in (path, path / WITHIN):
         if (folder / CONFIG).is_file() and (folder / WEIGHTS).is_file():
             return folder
@@ -107,7 +107,7 @@ def shapes(files: Files) -> Shapes:
         raise PolicyError(f"this {kind} policy answers with {', '.join(others)} beside {ACTION}")
     shown = {n: shape for n, (what, shape) in seen.items() if what == "VISUAL" and BLANK not in n}
     with _as_lerobot_writes(PROCESSORS[0]):
-        given = _given(before)
+        given = _input_names(before)
     cameras = tuple(_camera(given.get(name, name)) for name in shown)
     size = _side(kind, shown)
     sizes = {name: shape for name, (what, shape) in seen.items() if what != "VISUAL"}
@@ -151,7 +151,7 @@ def _require_sizes(config: Mapping[str, Any]) -> None:
         raise PolicyError(f"{CONFIG} has temporal_ensemble_coeff: {forgetting}")
 
 
-def _given(before: Any) -> dict[str, str]:
+def _input_names(before: Any) -> dict[str, str]:
     """What inputs are called before the preprocessor renames them, by a policy's own names."""
     steps = [step for step in before["steps"] if step.get("registry_name") == RENAMES]
     renamed = [(step.get("config") or {}).get("rename_map") or {} for step in steps]
@@ -159,7 +159,7 @@ def _given(before: Any) -> dict[str, str]:
 
 
 def _camera(name: str) -> str:
-    """Of the picture called `name`."""
+    """The camera of the picture called `name`."""
     if not name.startswith(PICTURES):
         raise PolicyError(
             f"pictures called {name}: stations call theirs {PICTURES}CAMERA "

@@ -44,7 +44,7 @@ class LeRobotModel:
 
     @classmethod
     def load(cls, files: Mapping[str, bytes]) -> Self:
-        """From a folder's files, on this machine's `device`, whichever one its config names.
+        """Load a folder's files, on this machine's `device`, whichever one its config names.
 
         Raises:
             PolicyError: LeRobot is not there, does not know the policy, or cannot load it.
@@ -183,7 +183,7 @@ class LeRobotModel:
 
     @property
     def noise_shape(self) -> tuple[int, int] | None:
-        """Of the normal noise that a chunk begins from, steps and numbers in each; None: of none.
+        """The shape of the noise that a chunk begins from, steps and numbers; None: of none.
 
         None also where LeRobot does not let it be given.
         """

@@ -113,7 +113,7 @@ def _require_order(name: str, feature: str, needed: tuple[str, ...], there: Any)
 
 
 def _statistics(files: Mapping[str, bytes], name: str, file: str) -> dict[str, Any]:
-    """By `FEATURE.STATISTIC`; none where a step keeps none."""
+    """The statistics by `FEATURE.STATISTIC`; none where a step keeps none."""
     from safetensors import SafetensorError
     from safetensors.torch import load
 

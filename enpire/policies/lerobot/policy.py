@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from enpire.environment import StationBackend, instruction
 from enpire.errors import PolicyError
-from enpire.policies.asked import ChunkSampler
+from enpire.policies.chunk_sampler import ChunkSampler
 from enpire.policies.lerobot import folder
 from enpire.policies.lerobot.spec import LeRobotSpec
-from enpire.policies.seeing import NOTHING, ObservationMask, seen_there
+from enpire.policies.vision import NOTHING, ObservationMask, seen_there
 
 if TYPE_CHECKING:
     from enpire.policies.lerobot.controller import LeRobotController
@@ -35,7 +35,7 @@ class LeRobotPolicy:
 
     @classmethod
     def of(cls, files: Mapping[str, bytes], task: str = "") -> Self:
-        """From the files of a folder; raises PolicyError as `folder.shapes`."""
+        """Read the files of a folder; raises PolicyError as `folder.shapes`."""
         said = folder.shapes(files)
         shown = said.cameras, said.size
         return cls(LeRobotSpec(task, said.observation, said.action, said.type, *shown), dict(files))
@@ -65,7 +65,7 @@ class LeRobotPolicy:
 
     @property
     def name(self) -> str:
-        """By what it is and a hash of its files, `act-1a2b3c4d`."""
+        """The policy's name, by what it is and a hash of its files, `act-1a2b3c4d`."""
         return f"{self.spec.type}-{self.sha256[:8]}"
 
     @property
@@ -96,7 +96,7 @@ class LeRobotPolicy:
         model = LeRobotModel.load(self.files)
         return LeRobotController(model, self.spec, instruction(stations), shown)
 
-    def asked(self, told: str, seen: ObservationMask = NOTHING) -> ChunkSampler:
+    def sampler(self, instruction: str, mask: ObservationMask = NOTHING) -> ChunkSampler:
         """See `Base`; imports LeRobot. Raises PolicyError where chunks are not all it acts by."""
         from enpire.policies.lerobot.controller import ChunkedModel
         from enpire.policies.lerobot.model import LeRobotModel
@@ -107,5 +107,5 @@ class LeRobotPolicy:
                 "the policy acts by a temporal ensemble of its chunks; who stands on it takes them "
                 "one by one: set temporal_ensemble_coeff to null in its config.json"
             )
-        observation = seen.observation or self.spec.observation
-        return ChunkedModel(model, self.spec, told, observation).asked(seen)
+        observation = mask.observation or self.spec.observation
+        return ChunkedModel(model, self.spec, instruction, observation).sampler(mask)

@@ -26,7 +26,7 @@ class LeRobotSpec:
     size: int = 0
 
     def to_json(self) -> str:
-        """For a safetensors file's metadata."""
+        """Return it as text, for a safetensors file's metadata."""
         return json.dumps(asdict(self))
 
     @classmethod

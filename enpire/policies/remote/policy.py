@@ -32,14 +32,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from enpire.environment import StationBackend, instruction
-from enpire.environment.core.beyond import Beyond
+from enpire.environment.core.clipping import ClippedActions
 from enpire.errors import PolicyError, ServerFault, UsageError, printable
 from enpire.policies.description import described
-from enpire.policies.driver import ChunkRequest, PolicyState
+from enpire.policies.policy_runner import ChunkRequest, PolicyState
 from enpire.policies.remote.client import PolicyClient
 from enpire.policies.remote.wire import LONGEST
-from enpire.policies.seeing import ObservationMask, SeeingController, seen_there
 from enpire.policies.spec import ChunkSpec
+from enpire.policies.vision import ObservationMask, SeeingController, seen_there
 from enpire.types import Float32Array
 
 SCHEMES = ("ws", "wss")
@@ -75,7 +75,7 @@ def is_address(reference: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RemoteSpec:
-    """Where a policy is, and what its server said of it.
+    """The place of a policy, and what its server said of it.
 
     observation, action, chunk: 0 where it did not say. seeded: it draws from a seed that it is
     given. joins: it has a chunk go on from what is left of the last one. spread: the unit of
@@ -133,7 +133,7 @@ class RemoteSpec:
             )
 
     def to_json(self) -> str:
-        """For a safetensors file's metadata."""
+        """Return it as text, for a safetensors file's metadata."""
         return json.dumps(asdict(self))
 
     @classmethod
@@ -174,7 +174,7 @@ class RemotePolicy:
 
     @property
     def name(self) -> str:
-        """By where it is."""
+        """The policy's name, by where it is."""
         return urlsplit(self.spec.address).netloc
 
     def tensors(self) -> dict[str, NDArray[Any]]:
@@ -190,15 +190,15 @@ class RemotePolicy:
         """See `Policy.controller`; connects when the first episode begins."""
         spec, sizes = self.spec, (stations.observation_size, stations.action_size)
         seen = seen_there(stations, spec.cameras, spec.size)
-        if stations.sight is not None:
-            spec = replace(spec, cameras=spec.cameras or stations.sight.cameras)
-        shown = len(stations.sight.cameras) if stations.sight is not None else 0
+        if stations.policy_cameras is not None:
+            spec = replace(spec, cameras=spec.cameras or stations.policy_cameras.cameras)
+        shown = len(stations.policy_cameras.cameras) if stations.policy_cameras is not None else 0
         return RemoteController(spec, spec.chunked(*sizes), instruction(stations), seen, shown)
 
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """As a `Chunked` policy; the controller does the asking."""
+    """A `Chunked` policy whose controller does the asking."""
 
     spec: ChunkSpec
     spread: Tensor
@@ -218,21 +218,27 @@ class RemoteController(SeeingController):
     """
 
     def __init__(
-        self, spec: RemoteSpec, chunked: ChunkSpec, told: str, seen: ObservationMask, shown: int = 0
+        self,
+        spec: RemoteSpec,
+        chunked: ChunkSpec,
+        instruction: str,
+        mask: ObservationMask,
+        shown: int = 0,
     ) -> None:
-        """chunked: as these stations have it; told: the task in words; seen: of what they show.
+        """chunked: as these stations have it; instruction: the task in words; mask: of what they
+        show.
 
         shown: cameras that they have.
         """
         asking = _Asking(chunked, torch.tensor(spec.spread or (0.0,) * chunked.action))
-        super().__init__(asking, seen, spec.looks)
+        super().__init__(asking, mask, spec.looks)
         self._observation, self._shown = chunked.observation, shown
         self._called = spec.called or tuple(PICTURE + camera for camera in spec.cameras)
-        self._remote, self._actions, self._told = spec, chunked.action, told
+        self._remote, self._actions, self._told = spec, chunked.action, instruction
         self._client = PolicyClient(spec.address, spec.timeout, spec.patience)
         self._tried = False  # since the last fault
         self._length = spec.chunk  # of its chunks; 0: it does not say, and none has come
-        self.beyond = Beyond(f"the policy at {spec.address}")
+        self.beyond = ClippedActions(f"the policy at {spec.address}")
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """See `Controller`.
@@ -252,19 +258,19 @@ class RemoteController(SeeingController):
         """Whether the server can be asked for chunks that are `joined`."""
         return self._remote.joins
 
-    def chunks(self, seen: Float32Array, driven: Sequence[PolicyState]) -> Float32Array:
+    def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`."""
-        return self._asked([self._request(*each) for each in zip(seen, driven, strict=True)])
+        return self._asked([self._request(*each) for each in zip(seen, states, strict=True)])
 
-    def joined(self, asked: Sequence[ChunkRequest]) -> Float32Array:
+    def joined(self, requests: Sequence[ChunkRequest]) -> Float32Array:
         """Chunks (m, chunk, act), each of which goes on from what is left of the last one."""
         return self._asked(
-            [self._request(a.seen, a.driven) | {"left": a.left, "delay": a.delay} for a in asked]
+            [self._request(a.seen, a.state) | {"left": a.left, "delay": a.delay} for a in requests]
         )
 
-    def _request(self, history: Float32Array, driven: PolicyState) -> dict[str, Any]:
+    def _request(self, history: Float32Array, state: PolicyState) -> dict[str, Any]:
         spec = self._remote
-        (felt,), shown = self.felt(history[None]), self.shown([driven])
+        (felt,), shown = self.felt(history[None]), self.shown([state])
         request: dict[str, Any] = {spec.state: felt if spec.history > 1 else felt[-1]}
         request[spec.prompt] = self._told
         if shown is not None:
@@ -272,17 +278,17 @@ class RemoteController(SeeingController):
             by_camera = np.moveaxis(pictures, -4, 0)
             request |= dict(zip(self._called, by_camera, strict=True))
         if spec.seeded:
-            request["seed"] = int(driven.rng.integers(2**63))
+            request["seed"] = int(state.rng.integers(2**63))
         return request
 
     def _try(self) -> None:
         """Ask about nothing, for as long as a server may take to come: its first answer is slow."""
-        spec, driven = self._remote, PolicyState.of(self._spec, np.random.default_rng(0))
-        driven.see(np.zeros(self._observation, np.float32))
-        driven.pictures = deque(maxlen=self._looks)
+        spec, state = self._remote, PolicyState.of(self._spec, np.random.default_rng(0))
+        state.see(np.zeros(self._observation, np.float32))
+        state.pictures = deque(maxlen=self._looks)
         if self._looks:
-            driven.look(np.zeros((self._shown, spec.size, spec.size, 3), np.uint8))
-        request = self._request(driven.history(self._spec), driven)
+            state.look(np.zeros((self._shown, spec.size, spec.size, 3), np.uint8))
+        request = self._request(state.history(self._spec), state)
         try:
             self._asked([request], max(spec.timeout, spec.patience))
         except ServerFault as fault:
@@ -317,7 +323,9 @@ class RemoteController(SeeingController):
         needed = f"an array of shape ({self._length or 'k'}, {self._actions}) is needed"
         if not isinstance(actions, np.ndarray):
             there = "actions" in answer
-            what = f"`actions`, {_kind(actions)}" if there else f"no `actions`, but {_few(answer)}"
+            what = (
+                f"`actions`, {_kind(actions)}" if there else f"no `actions`, but {_listed(answer)}"
+            )
             raise ServerFault(f"{self._remote.address} answers with {what}; {needed}")
         fits = actions.ndim == 2 and len(actions) and actions.shape[1] == self._actions
         if not fits or len(actions) != (self._length or len(actions)):
@@ -342,7 +350,7 @@ def _kind(value: Any) -> str:
     return f"which is a {type(value).__name__}{size}"
 
 
-def _few(answer: dict[str, Any]) -> str:
+def _listed(answer: dict[str, Any]) -> str:
     return ", ".join(sorted(map(str, answer))[:5]) or "nothing"
 
 

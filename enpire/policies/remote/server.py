@@ -20,19 +20,19 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from enpire.environment import Sight, StationBackend, instruction
+from enpire.environment import PolicyCameras, StationBackend, instruction
 from enpire.errors import PolicyError, UsageError
-from enpire.policies.asked import Answers
 from enpire.policies.asynchronous import inferring
+from enpire.policies.chunk_sampler import Answers
 from enpire.policies.composed import BASES, eyes
-from enpire.policies.driver import ChunkRequest, PolicyController, PolicyState
 from enpire.policies.policy import Policy
+from enpire.policies.policy_runner import ChunkRequest, PolicyController, PolicyState
 from enpire.policies.remote.client import TOKEN
 from enpire.policies.remote.policy import PICTURE, SAYS, VERSION
 from enpire.policies.remote.waiting import Waiting
 from enpire.policies.remote.wire import pack, unpack
-from enpire.policies.seeing import SeeingController, seen_there
 from enpire.policies.specialist import SpecialistPolicy
+from enpire.policies.vision import SeeingController, seen_there
 from enpire.types import Float32Array, Image
 from enpire.web.access import Access, Gate, loopback
 from enpire.web.serving import PageServer
@@ -57,10 +57,10 @@ class _ChunkQuery:
     pictures: deque[Image]
     left: tuple[Float32Array, int] | None
 
-    def asked(self) -> ChunkRequest:
+    def chunk_request(self) -> ChunkRequest:
         """As of an episode that begins here: the same whenever it is asked."""
-        driven = PolicyState(np.random.default_rng(self.seed), pictures=self.pictures)
-        return ChunkRequest(driven, self.seen, *(self.left or (self.seen[:0], 0)))
+        state = PolicyState(np.random.default_rng(self.seed), pictures=self.pictures)
+        return ChunkRequest(state, self.seen, *(self.left or (self.seen[:0], 0)))
 
 
 class ChunkServer:
@@ -89,9 +89,9 @@ class ChunkServer:
         self._joined = inferring(policy, controller)
         self._many = _many(policy, stations) if together else None
         self.spec, self._width = controller.spec, controller.spec.observation
-        self._sight: Sight | None = None
+        self._policy_cameras: PolicyCameras | None = None
         if isinstance(controller, SeeingController) and controller.looks:
-            self._sight, self._looks = stations.sight, controller.looks
+            self._policy_cameras, self._looks = stations.policy_cameras, controller.looks
             self._places = controller.seen.cameras
         self.metadata: dict[str, Any] = {
             SAYS: VERSION,
@@ -101,12 +101,12 @@ class ChunkServer:
             **{name: getattr(self.spec, name) for name in SAID},
             "spread": controller.spread.tolist(),
         }
-        if self._sight is not None:
-            self._width = len(self._sight.felt)
+        if self._policy_cameras is not None:
+            self._width = len(self._policy_cameras.felt)
             self.metadata |= {
                 "observation": self._width,
-                "cameras": [self._sight.cameras[place] for place in self._places],
-                "size": self._sight.size,
+                "cameras": [self._policy_cameras.cameras[place] for place in self._places],
+                "size": self._policy_cameras.size,
                 "looks": self._looks,
             }
 
@@ -115,8 +115,8 @@ class ChunkServer:
         """Bytes of the longest request that can be answered."""
         numbers = self.spec.history * self._width + self.spec.chunk * self.spec.action
         pictures = 0
-        if self._sight is not None:
-            pictures = len(self._places) * self._looks * self._sight.size**2 * 3
+        if self._policy_cameras is not None:
+            pictures = len(self._places) * self._looks * self._policy_cameras.size**2 * 3
         return WORDS + NUMBER * numbers + pictures
 
     def infer(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -141,12 +141,12 @@ class ChunkServer:
             )
         seed = request.get("seed")
         seed = seed if isinstance(seed, int) and seed >= 0 else None
-        left, pictures = self._left(request), deque[Image]()
+        left, pictures = self._rest_of_chunk(request), deque[Image]()
         began = time.monotonic()
-        if self._sight is not None:
+        if self._policy_cameras is not None:
             whole = np.zeros((self.spec.history, self.spec.observation), np.float32)
-            whole[:, list(self._sight.felt)] = history
-            history, pictures = whole, self._pictures(request, self._sight)
+            whole[:, list(self._policy_cameras.felt)] = history
+            history, pictures = whole, self._pictures(request, self._policy_cameras)
         chunk = self._waiting.answer(_ChunkQuery(history, seed, pictures, left))
         taken = time.monotonic() - began
         return {"actions": chunk, "server_timing": {"infer_ms": 1e3 * taken}}
@@ -154,25 +154,25 @@ class ChunkServer:
     def _worked_out(self, requests: Sequence[_ChunkQuery]) -> list[Float32Array]:
         """Their chunks, of which some go on from what is left of the last one."""
         plain, joins = ([r for r in requests if (r.left is None) is kind] for kind in (True, False))
-        chunks = iter(self._chunks([one.asked() for one in plain]) if plain else ())
-        joined = iter(self._joined([one.asked() for one in joins]) if joins else ())
+        chunks = iter(self._chunks([one.chunk_request() for one in plain]) if plain else ())
+        joined = iter(self._joined([one.chunk_request() for one in joins]) if joins else ())
         return [next(chunks if one.left is None else joined) for one in requests]
 
-    def _chunks(self, asked: Sequence[ChunkRequest]) -> Float32Array:
-        history, driven = np.array([one.seen for one in asked]), [one.driven for one in asked]
+    def _chunks(self, requests: Sequence[ChunkRequest]) -> Float32Array:
+        history, state = np.array([one.seen for one in requests]), [one.state for one in requests]
         if self._many is None:
-            return self._controller.chunks(history, driven)
-        seeds = [int(one.rng.integers(2**63)) for one in driven]
+            return self._controller.chunks(history, state)
+        seeds = [int(one.rng.integers(2**63)) for one in state]
         controller = self._controller
-        pictures = controller.shown(driven) if isinstance(controller, SeeingController) else None
+        pictures = controller.shown(state) if isinstance(controller, SeeingController) else None
         return self._many(history, seeds, pictures=pictures)
 
-    def _pictures(self, request: dict[str, Any], sight: Sight) -> deque[Image]:
-        """Those of a request, oldest first, as stations show them: cameras not asked for black."""
-        shape = len(sight.cameras), sight.size, sight.size, 3
+    def _pictures(self, request: dict[str, Any], policy_cameras: PolicyCameras) -> deque[Image]:
+        """The pictures of a request, oldest first, as stations show them; black if not asked."""
+        shape = len(policy_cameras.cameras), policy_cameras.size, policy_cameras.size, 3
         shown = np.zeros((self._looks, *shape), np.uint8)
         for place in self._places:
-            name = PICTURE + sight.cameras[place]
+            name = PICTURE + policy_cameras.cameras[place]
             given = request.get(name)
             shapes = shape[1:], (self._looks, *shape[1:])
             if (
@@ -187,7 +187,7 @@ class ChunkServer:
             shown[:, place] = given
         return deque(shown)
 
-    def _left(self, request: dict[str, Any]) -> tuple[Float32Array, int] | None:
+    def _rest_of_chunk(self, request: dict[str, Any]) -> tuple[Float32Array, int] | None:
         if "left" not in request:
             return None
         left, delay = request["left"], request.get("delay", 0)
@@ -215,7 +215,7 @@ def _many(policy: Policy, stations: StationBackend) -> Answers:
         raise PolicyError(
             f"a policy of kind {policy.kind!r} answers row by row: leave --together out"
         )
-    return policy.asked(instruction(stations), seen_there(stations, *eyes(policy))).many
+    return policy.sampler(instruction(stations), seen_there(stations, *eyes(policy))).many
 
 
 def access_to(host: str, locked: bool) -> Access:

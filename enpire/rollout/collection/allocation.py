@@ -43,7 +43,7 @@ class ConditionStratum:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class ConditionSplit:
     """Initial conditions of which some entry is up to a threshold, and the others."""
 
     entry: int
@@ -52,7 +52,7 @@ class Split:
     above: Tree
 
 
-Tree = Split | ConditionStratum
+Tree = ConditionSplit | ConditionStratum
 
 
 def grow(initial: FloatArray, won: Flags, weight: FloatArray, depth: int = DEPTH) -> Tree:
@@ -80,7 +80,7 @@ def grow(initial: FloatArray, won: Flags, weight: FloatArray, depth: int = DEPTH
         return here
     entry, threshold, low = split
     below, above = (grow(initial[i], won[i], weight[i], depth - 1) for i in (low, ~low))
-    return Split(entry, threshold, below, above)
+    return ConditionSplit(entry, threshold, below, above)
 
 
 def mixed(successes: float, failures: float) -> float:
@@ -90,7 +90,7 @@ def mixed(successes: float, failures: float) -> float:
 
 def stratum_of(tree: Tree, initial: FloatArray) -> ConditionStratum:
     """The one that an initial condition (entries,) belongs to."""
-    while isinstance(tree, Split):
+    while isinstance(tree, ConditionSplit):
         tree = tree.below if initial[tree.entry] <= tree.threshold else tree.above
     return tree
 
@@ -116,7 +116,7 @@ def allocated(
     tree: Tree,
     rng: np.random.Generator,
 ) -> Iterator[int]:
-    """Of every `CANDIDATES` fresh seeds the one with the most mixed Thompson sample.
+    """The seed with the most mixed Thompson sample, of every `CANDIDATES` fresh ones in turn.
 
     Seeds of one stratum share their sample; of equals the first is taken.
     """

@@ -22,7 +22,7 @@ from enpire.environment.core.controller import Assisted
 from enpire.improvement.collection import first, meanwhile
 from enpire.rollout.collection.failure_detector import (
     Detector,
-    Never,
+    NoFailureDetector,
     interventions,
     learn_detector,
 )
@@ -35,7 +35,7 @@ OVERTIME = 4.0  # time limits that help may take beyond the task's
 
 @dataclass(slots=True)
 class RoundHelp:
-    """Of one round.
+    """The help of one round.
 
     base: the policy that collects, by name. episodes: of earlier rounds. seed: of the detector's
     training. detector: once it has learned.
@@ -57,17 +57,17 @@ class RoundHelp:
         Raises:
             RecipeError: its training diverged.
         """
-        periods, nobody = self.stations.execute_periods, Never()
+        periods, nobody = self.stations.execute_periods, NoFailureDetector()
         few = first(jobs, 2 * len(self.stations))
-        alone = (job and self._beside(job, nobody) for job in few)
+        alone = (job and self._job_with_helper(job, nobody) for job in few)
         self.detector = yield from meanwhile(
             alone, lambda: learn_detector(self.episodes, periods, self.seed)
         )
         watch = self.detector.watch() if self.detector else nobody
         for job in jobs:
-            yield job and self._beside(job, watch)
+            yield job and self._job_with_helper(job, watch)
 
-    def _beside(self, job: Job, watch: FailureDetector) -> Job:
+    def _job_with_helper(self, job: Job, watch: FailureDetector) -> Job:
         """A job with the helper beside its policy; another recipe's ways are left to it."""
         own = job.overtime or job.attempts > 1 or job.forked or isinstance(job.controller, Assisted)
         if own or job.policy != self.base:
@@ -113,11 +113,11 @@ def helped(done: Iterable[Episode], who: str, number: int = 0) -> LogEntry:
     return LogEntry(number, "helped", text, numbers=numbers)
 
 
-def attended(done: Iterable[Episode], helper: Operator, number: int) -> list[Episode]:
-    """Those that a round collected with the helper beside a policy."""
+def attended(episodes: Iterable[Episode], helper: Operator, number: int) -> list[Episode]:
+    """The episodes that a round collected with the helper beside a policy."""
     beside = f"+{helper.name}"
     return [
         e
-        for e in done
+        for e in episodes
         if e.round == number and e.purpose is Purpose.COLLECTION and e.policy.endswith(beside)
     ]

@@ -12,8 +12,8 @@ of the time limit is over. Others, which it has not seen, say when to believe it
   `HOPELESS`, which is what tells few successes among many failures from many among few.
 
 New policies bring about episodes that are not like those held out. So one of `LET_RUN` episodes is
-let run whatever the network says, and false aborts are counted on them (`Tally`); they, and no
-others of a round in which episodes were ended, are later held out.
+let run whatever the network says, and false aborts are counted on them (`EarlyStopTally`); they,
+and no others of a round in which episodes were ended, are later held out.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Predictor:
     ensemble: SuccessEnsemble
 
     def __call__(self, observations: Float32Array, elapsed: FloatArray) -> FloatArray:
-        """Of observations (N, obs), and the shares of the time limit that are over then, (N,)."""
-        chance = self.ensemble.chance(_shown(self.seen, observations, elapsed)).double()
+        """The log-odds at observations (N, obs), and shares (N,) of the time limit gone by."""
+        chance = self.ensemble.chance(_network_input(self.seen, observations, elapsed)).double()
         odds: FloatArray = torch.logit(chance, eps=1e-6).numpy()
         return odds
 
@@ -61,7 +61,7 @@ class Predictor:
         elapsed = np.concatenate([np.arange(len(e)) / periods for e in episodes])
         won = np.repeat([e.success for e in episodes], [len(e) for e in episodes])
         seen = Normaliser.of(torch.from_numpy(rows))
-        shown, result = _shown(seen, rows, elapsed), torch.from_numpy(won).float()
+        shown, result = _network_input(seen, rows, elapsed), torch.from_numpy(won).float()
 
         def noisy(i: torch.Tensor) -> torch.Tensor:
             return shown[i] + NOISE * torch.randn(shown[i].shape, generator=generator)
@@ -69,13 +69,15 @@ class Predictor:
         return cls(seen, regress(noisy, result, WIDTH, MEMBERS, STEPS, generator))
 
 
-def _shown(seen: Normaliser, observations: Float32Array, elapsed: FloatArray) -> torch.Tensor:
+def _network_input(
+    seen: Normaliser, observations: Float32Array, elapsed: FloatArray
+) -> torch.Tensor:
     time = torch.from_numpy(4.0 * elapsed - 2.0).float()[:, None]
     return torch.cat([seen(torch.from_numpy(observations)), time], dim=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Abort:
+class EarlyStop:
     """Ends an execution whose score, in log-odds, is below `least`; see `Job.give_up`.
 
     slope, shift: of the calibrated log-odds, slope x score + shift. periods: of the time limit.
@@ -113,7 +115,7 @@ def let_run(seed: int) -> bool:
     return seed % LET_RUN == 0
 
 
-def learn_abort(episodes: Sequence[Episode], periods: int, seed: int) -> Abort | None:
+def learn_abort(episodes: Sequence[Episode], periods: int, seed: int) -> EarlyStop | None:
     """What ends hopeless episodes, from all there are; None where they are too few to say.
 
     Raises:
@@ -138,11 +140,11 @@ def learn_abort(episodes: Sequence[Episode], periods: int, seed: int) -> Abort |
     if slope <= 0.0:  # it has learned nothing that holds
         return None
     hopeless = (float(special.logit(HOPELESS)) - shift) / slope
-    return Abort(predictor, min(least, hopeless), slope, shift, periods)
+    return EarlyStop(predictor, min(least, hopeless), slope, shift, periods)
 
 
 def false_aborts_allowed(successes: int) -> int | None:
-    """Of so many, the most with which their rate is below `FALSE` at 95%; None: not even none."""
+    """The most of so many with which their rate is below `FALSE` at 95%; None: not even none."""
     most: int | None = None
     while (
         successes
@@ -177,7 +179,7 @@ def platt(scores: FloatArray, won: Flags) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class EarlyStopTally:
     """What early ends came to in a round.
 
     ended: episodes. let_run: others that could not be, whatever was thought of them; caught: those
@@ -197,8 +199,8 @@ class Tally:
         )
 
     @classmethod
-    def of(cls, abort: Abort, episodes: Iterable[Episode]) -> Tally:
-        """Of a round's episodes that might have been ended, or let run."""
+    def of(cls, abort: EarlyStop, episodes: Iterable[Episode]) -> EarlyStopTally:
+        """Count those of a round's episodes that might have been ended, or were let run."""
         watched = list(episodes)
         tested = [e for e in watched if let_run(e.seed) and e.verdict.outcome in JUDGED]
         caught = [e for e in tested if abort.ends(e)]

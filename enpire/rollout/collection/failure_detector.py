@@ -66,7 +66,7 @@ class Detector:
     detection: Detection
 
     def watch(self) -> LearnedFailureDetector:
-        """To stand beside a policy."""
+        """Return what stands beside a policy."""
         return LearnedFailureDetector(self)
 
 
@@ -81,7 +81,7 @@ class LearnedFailureDetector:
     """A `FailureDetector`: trouble is a failure foreseen; all was well where the score was best."""
 
     def __init__(self, detector: Detector) -> None:
-        """By what it says of each station."""
+        """Watch each station by what the detector says."""
         self._detector = detector
         self._watched: dict[int, _BestScore] = {}
 
@@ -103,7 +103,7 @@ class LearnedFailureDetector:
         return None
 
 
-class Never:
+class NoFailureDetector:
     """A `FailureDetector` that sees no trouble: help comes unasked, or not at all."""
 
     def begin(self, row: int, rng: np.random.Generator) -> None:
@@ -115,14 +115,14 @@ class Never:
 
 
 def learn_detector(episodes: Iterable[Episode], periods: int, seed: int) -> Detector | None:
-    """Of all that policies did alone; None where too little of it went wrong, or well.
+    """Learn from all that policies did alone; None where too little of it went wrong, or well.
 
     periods: of the time limit.
 
     Raises:
         RecipeError: training diverged.
     """
-    known = sorted((e for e in episodes if _alone(e)), key=lambda e: e.id)
+    known = sorted((e for e in episodes if _is_judged_alone(e)), key=lambda e: e.id)
     won: Flags = np.array([e.success for e in known], bool)
     if min(won.sum(), (~won).sum()) < LEAST:
         return None
@@ -143,7 +143,7 @@ def learn_detector(episodes: Iterable[Episode], periods: int, seed: int) -> Dete
 
 
 def scores(predictor: Predictor, episode: Episode, periods: int) -> FloatArray:
-    """Of an episode where a `LearnedFailureDetector` would have looked, in the order of time."""
+    """The scores of an episode where a `LearnedFailureDetector` would have looked, in order."""
     at = np.arange(0, len(episode), EVERY)
     return predictor(episode.observations[at], at / periods)
 
@@ -153,7 +153,7 @@ def interventions(episodes: Sequence[Episode]) -> int:
     return sum(int((np.diff(e.intervened, prepend=False) & e.intervened).sum()) for e in episodes)
 
 
-def _alone(episode: Episode) -> bool:
+def _is_judged_alone(episode: Episode) -> bool:
     """Whether a policy did it alone, and was judged."""
     shown = episode.purpose in (Purpose.DEMONSTRATION, Purpose.SEALED)
     judged = episode.verdict.outcome in JUDGED and len(episode) > 0
@@ -161,7 +161,7 @@ def _alone(episode: Episode) -> bool:
 
 
 def _folds(won: Flags, seed: int) -> FloatArray:
-    """Which part each episode is of, (n,), with as many successes in each."""
+    """The part that each episode is of, (n,), with as many successes in each."""
     fold = np.empty(len(won))
     rng = np.random.default_rng(seed)
     for kind in (won, ~won):
@@ -170,5 +170,5 @@ def _folds(won: Flags, seed: int) -> FloatArray:
 
 
 def _bound(lowest: FloatArray) -> float:
-    """By the lowest scores of successes, (n,): so few of them are below."""
+    """The bound by the lowest scores of successes, (n,): so few of them are below."""
     return threshold([np.array([score]) for score in lowest], int(FALSE_ALARMS * len(lowest)))

@@ -28,7 +28,7 @@ def adopt(run: Run, source: Path, stations: StationBackend) -> int:
 
 
 def demonstrations(source: Path, stations: StationBackend) -> list[Episode]:
-    """Those of the run `source`, which these stations could have shown.
+    """The demonstrations of the run `source`, which these stations could have shown.
 
     Raises:
         StoreError: it is no run, has none, or they are of other stations.

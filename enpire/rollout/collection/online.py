@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Protocol
 
 from enpire.environment import Controller, Job
-from enpire.environment.core.jobs import named
+from enpire.environment.core.jobs import episode_id
 from enpire.policies import Policy
 from enpire.rollout.evaluation.statistics import estimate
 from enpire.types import JUDGED, Episode, Estimate, Purpose
@@ -96,7 +96,7 @@ class OnlineCollection:
 
     def _block(self, block: int, seeds: Sequence[int], version: int) -> Iterator[Job | None]:
         name = f"policy-{self.round}.{version}"
-        ids = [named(Purpose.COLLECTION, self.round, name, seed) for seed in seeds]
+        ids = [episode_id(Purpose.COLLECTION, self.round, name, seed) for seed in seeds]
         self._ids.append(ids)
         if all(id in self.known for id in ids):
             return
@@ -127,9 +127,9 @@ class OnlineCollection:
         return _latest(self.known[id] for ids in self._ids[:blocks] for id in ids)
 
 
-def recent(known: Mapping[str, Episode], round: int, seeds: Iterator[int]) -> Estimate:
+def recent(episodes: Mapping[str, Episode], round: int, seeds: Iterator[int]) -> Estimate:
     """Return success of the latest episodes that a round has collected; seeds: the round's."""
-    return _latest(known[id] for ids in blocks_of(known, round, seeds) for id in ids)
+    return _latest(episodes[id] for ids in blocks_of(episodes, round, seeds) for id in ids)
 
 
 def _latest(episodes: Iterable[Episode]) -> Estimate:
@@ -143,10 +143,10 @@ def version_of(policy: str) -> int:
 
 
 def blocks_of(
-    known: Mapping[str, Episode], round: int, seeds: Iterator[int]
+    episodes: Mapping[str, Episode], round: int, seeds: Iterator[int]
 ) -> Iterator[list[str]]:
     """Yield the ids of the blocks that a round has collected, in order; seeds: the round's."""
-    ids = {e.seed: e.id for e in collected(known, round)}
+    ids = {e.seed: e.id for e in collected(episodes, round)}
     while True:
         block = list(islice(seeds, BLOCK))
         if not all(seed in ids for seed in block):
@@ -154,10 +154,11 @@ def blocks_of(
         yield [ids[seed] for seed in block]
 
 
-def collected(known: Mapping[str, Episode], round: int) -> Iterator[Episode]:
+def collected(episodes: Mapping[str, Episode], round: int) -> Iterator[Episode]:
     """Yield a round's collected episodes, those that were cut short apart."""
-    for episode in known.values():
-        if (episode.purpose, episode.round) == (Purpose.COLLECTION, round) and episode.id == named(
-            Purpose.COLLECTION, round, episode.policy, episode.seed
-        ):
+    for episode in episodes.values():
+        if (episode.purpose, episode.round) == (
+            Purpose.COLLECTION,
+            round,
+        ) and episode.id == episode_id(Purpose.COLLECTION, round, episode.policy, episode.seed):
             yield episode

@@ -17,13 +17,13 @@ from enpire.environment import Job, StationBackend, Tasked, initial_condition
 from enpire.errors import UsageError
 from enpire.improvement.collection import first, meanwhile
 from enpire.rollout.collection.allocation import allocated, strata
-from enpire.rollout.collection.early_stop import Abort, Tally, learn_abort, let_run
+from enpire.rollout.collection.early_stop import EarlyStop, EarlyStopTally, learn_abort, let_run
 from enpire.rollout.collection.failure_replay import VARIANTS, hard_cases, mixed
 from enpire.types import Episode
 
 
 @dataclass(frozen=True, slots=True)
-class Spending:
+class CollectionStrategy:
     """What is asked for, by the settings of a loop.
 
     allocate: choose initial conditions whose outcome is in doubt. abort: end hopeless episodes.
@@ -52,7 +52,7 @@ class Round:
     earlier rounds. seed: of everything random in the choices. physical: skills put scenes back.
     """
 
-    spending: Spending
+    collection_strategy: CollectionStrategy
     stations: StationBackend
     number: int
     base: str
@@ -62,19 +62,21 @@ class Round:
     physical: bool = False
     _again: set[int] = field(default_factory=set)
     _judged: set[str] = field(default_factory=set)  # ids of jobs that were ended early, or let run
-    _abort: Abort | None = None
+    _abort: EarlyStop | None = None
 
     def seeds(self, fresh: Iterator[int]) -> Iterator[int]:
-        """Those to begin episodes from, of a stream of fresh ones."""
+        """The seeds to begin episodes from, of a stream of fresh ones."""
         known = self.episodes, self.base, self.parent
-        if self.spending.allocate and isinstance(self.stations, Tasked):
+        if self.collection_strategy.allocate and isinstance(self.stations, Tasked):
             look = partial(initial_condition, self.stations.task, physical=self.physical)
             tree = strata(self.episodes, look, self.base, self.parent)
             fresh = allocated(fresh, look, tree, np.random.default_rng((self.seed, 1)))
-        if self.spending.hard:
+        if self.collection_strategy.hard:
             hard = hard_cases(*known)
             self._again.update(hard)
-            fresh = mixed(fresh, hard, self.spending.hard, np.random.default_rng((self.seed, 2)))
+            fresh = mixed(
+                fresh, hard, self.collection_strategy.hard, np.random.default_rng((self.seed, 2))
+            )
         return fresh
 
     def jobs(self, jobs: Iterator[Job | None]) -> Iterator[Job | None]:
@@ -84,7 +86,7 @@ class Round:
         """
         jobs = (job and self._varied(job) for job in jobs)
         stations = self.stations
-        if not self.spending.abort or not isinstance(stations, Tasked):
+        if not self.collection_strategy.abort or not isinstance(stations, Tasked):
             yield from jobs
             return
         periods = stations.execute_periods
@@ -93,23 +95,23 @@ class Round:
             let, lambda: learn_abort(self.episodes, periods, self.seed)
         )
         for job in jobs:
-            if job is None or self._abort is None or not self._alone(job):
+            if job is None or self._abort is None or not self._acts_as_in_evaluation(job):
                 yield job
                 continue
             self._judged.add(job.id)
             yield job if let_run(job.seed) else replace(job, give_up=self._abort)
 
-    def tally(self, done: Iterable[Episode]) -> Tally | None:
+    def tally(self, episodes: Iterable[Episode]) -> EarlyStopTally | None:
         """What early ends came to, among the episodes that are done; None: nothing says when."""
         if self._abort is None:
             return None
-        return Tally.of(self._abort, (e for e in done if e.id in self._judged))
+        return EarlyStopTally.of(self._abort, (e for e in episodes if e.id in self._judged))
 
     def _varied(self, job: Job) -> Job:
         again = job.seed in self._again and not job.variant
         return replace(job, variant=VARIANTS + self.number) if again else job
 
-    def _alone(self, job: Job) -> bool:
+    def _acts_as_in_evaluation(self, job: Job) -> bool:
         """Whether the policy acts as it would in an evaluation, but for its exploration."""
         helped = job.overtime or job.attempts > 1 or job.forked
         return job.policy == self.base and not helped

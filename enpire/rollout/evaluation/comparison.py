@@ -225,7 +225,7 @@ class _Price:
 def better_than(
     outcomes: Mapping[str, Sequence[bool | None]], alpha: float = 0.05
 ) -> dict[str, set[str]]:
-    """Which policies each one is shown to be better than.
+    """The policies that each one is shown to be better than.
 
     outcomes: of each policy on the same seeds, in the same order; None where nothing was judged.
     Every two are compared on the seeds of both by McNemar's exact test, two-sided, and Holm's

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from enpire.environment import Controller, Job
-from enpire.environment.core.jobs import named
+from enpire.environment.core.jobs import episode_id
 from enpire.rollout.evaluation.comparison import EXTENSION, Decision, PairedRecord, decide
 from enpire.types import JUDGED, LOST, Episode, Outcome, Purpose
 
@@ -46,7 +46,7 @@ class PairedComparison:
 
         Nor do those that were cut short: they have other names, and are run again.
         """
-        if episode.id == named(Purpose.EVALUATION, self.round, episode.policy, episode.seed):
+        if episode.id == episode_id(Purpose.EVALUATION, self.round, episode.policy, episode.seed):
             self._outcome[episode.policy, episode.seed] = episode
 
     @property
@@ -78,7 +78,7 @@ class PairedComparison:
 
     @property
     def decision(self) -> Decision:
-        """Of the test, by the pairs so far."""
+        """The decision of the test, by the pairs so far."""
         return decide(self.record, self.alpha, self.max_pairs)
 
 

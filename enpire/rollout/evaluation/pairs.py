@@ -53,18 +53,20 @@ def _enough(success: float, alpha: float) -> int:
     low, high = LEAST_PAIRS - 1, LEAST_PAIRS
     if win + loss <= 0.0 or prospect(stopping(alpha), win / (win + loss)).promoted <= EVEN:
         return LEAST_PAIRS  # no number of pairs is enough
-    while limited(win, loss, high, alpha).promoted < EVEN:
+    while limited_prospect(win, loss, high, alpha).promoted < EVEN:
         low, high = high, 2 * high
     while high - low > FINE * high:
         middle = (low + high) // 2
-        if limited(win, loss, middle, alpha).promoted < EVEN:
+        if limited_prospect(win, loss, middle, alpha).promoted < EVEN:
             low = middle
         else:
             high = middle
     return high
 
 
-def limited(win: float, loss: float, max_pairs: int, alpha: float = 0.05) -> LimitedProspect:
+def limited_prospect(
+    win: float, loss: float, max_pairs: int, alpha: float = 0.05
+) -> LimitedProspect:
     """Return exactly what `decide` does with a candidate under a limit of pairs.
 
     Args:

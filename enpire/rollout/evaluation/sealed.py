@@ -100,21 +100,21 @@ class SealedExamination:
             self._jobs.append(job)
         return self._jobs[number]
 
-    def due(self, known: Mapping[str, Episode]) -> Iterator[Job | None]:
-        """Yield its jobs until by what is `known` the verdict is there.
+    def due(self, episodes: Mapping[str, Episode]) -> Iterator[Job | None]:
+        """Yield its jobs until by what is `episodes` the verdict is there.
 
         No more are yielded than can be needed if all that are under way succeed; `None` says that
         none is due before one of them has ended.
         """
         failures = trials = issued = 0
         while True:
-            while (episode := known.get(self.job(trials).id)) is not None:
+            while (episode := episodes.get(self.job(trials).id)) is not None:
                 trials += 1
                 failures += not episode.success
                 if self.rule.verdict(failures, trials) is not SealedVerdict.OPEN:
                     return
             issued = max(issued, trials)
-            ahead = (known.get(self.job(number).id) for number in range(trials, issued))
+            ahead = (episodes.get(self.job(number).id) for number in range(trials, issued))
             late = sum(not episode.success for episode in ahead if episode is not None)
             if issued < min(self.rule.soonest(failures + late), self.rule.most):
                 yield self.job(issued)
@@ -189,9 +189,9 @@ class Sealed:
         rule = noted_rule(note, self.target, self.episodes)
         return SealedExamination(attempt, policy, entropy, controller, rule)
 
-    def close(self, examination: SealedExamination, known: Mapping[str, Episode]) -> SealedRow:
+    def close(self, examination: SealedExamination, episodes: Mapping[str, Episode]) -> SealedRow:
         """Write down what came of one."""
-        row = examination.row(known)
+        row = examination.row(episodes)
         self.ledger.add_sealed(row)
         return row
 
@@ -220,7 +220,7 @@ class Sealed:
         """Return the rule of an attempt, as it was noted before its first episode."""
         return noted_rule(self._drawn(attempt), self.target, self.episodes)
 
-    def said(self, row: SealedRow) -> str:
+    def text(self, row: SealedRow) -> str:
         """Return what came of an evaluation, for a person."""
         measured = Estimate(row.successes, row.trials, row.low, row.high)
         verdict = str(self._verdict(row))

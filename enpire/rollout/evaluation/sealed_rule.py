@@ -160,11 +160,11 @@ class SealedRule:
 
     # What it is worth, exactly
 
-    def characteristic(self, rate: float) -> Characteristic:
+    def characteristic(self, rate: float) -> OperatingCharacteristic:
         """Return what comes of a policy that truly succeeds at `rate`."""
         ends = self._ends
         chance = ends.chance(rate)
-        return Characteristic(
+        return OperatingCharacteristic(
             rate, float(chance[ends.reached].sum()), float((chance * ends.trials).sum())
         )
 
@@ -198,13 +198,13 @@ class SealedRule:
 
 
 def _steps(null: float, good: float) -> tuple[float, float]:
-    """By how much the logarithm of the ratio rises at a success, and falls at a failure."""
+    """The steps by which the logarithm of the ratio rises at a success, and falls at a failure."""
     loss = math.inf if good >= 1.0 else math.log((1.0 - null) / (1.0 - good))
     return math.log(good / null), loss
 
 
 @dataclass(frozen=True, slots=True)
-class Characteristic:
+class OperatingCharacteristic:
     """What a sealed evaluation does with a policy that truly succeeds at `rate`.
 
     reached: chance that the target is reached. episodes: how many it takes on average.

@@ -261,7 +261,7 @@ def chance_alike(strata: Iterable[Stratum]) -> float:
 
 
 def unlikely[K](chances: Mapping[K, float], alpha: float) -> set[K]:
-    """Those of many tests, by their p-values, that do not hold (Holm).
+    """The hypotheses of many tests, by their p-values, that do not hold (Holm).
 
     Where all hold, any is named with probability `alpha` at most.
     """

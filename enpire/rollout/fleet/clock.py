@@ -24,7 +24,7 @@ class Clock(Protocol):
         ...
 
 
-class Free:
+class SimulatedClock:
     """A twin's: time passes as fast as it can be simulated, and stands still while nothing is."""
 
     def __init__(self, now: float = 0.0) -> None:
@@ -39,7 +39,7 @@ class Free:
         time.sleep(seconds)
 
 
-class Wall:
+class WallClock:
     """Real time, as arms have it. Where the machine cannot keep up, periods take longer."""
 
     def __init__(self, now: float = 0.0) -> None:
@@ -62,7 +62,7 @@ class Wall:
         time.sleep(seconds)
 
 
-class Accompanied:
+class PacedClock:
     """A twin's that keeps to the pace of the wall's while somebody has a hand in its stations."""
 
     def __init__(self, clock: Clock, real: Callable[[], bool]) -> None:

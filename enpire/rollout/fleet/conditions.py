@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from enpire.environment import Controller, Job, Parameter, Sight, StationBackend
+from enpire.environment import Controller, Job, Parameter, PolicyCameras, StationBackend
 from enpire.types import Episode, Outcome, Times, Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Of a real station, in seconds; nothing of the kind where it is 0.0.
+    """The conditions of a real station, in seconds; nothing of the kind where it is 0.0.
 
     reset_time: that a reset takes longer, on average; half to one and a half times as much.
     latency: from the end of an episode until its verdict is there. fault_every: mean time between
@@ -39,7 +39,7 @@ REAL = Conditions(reset_time=8.0, latency=0.3, fault_every=1800.0, repair_time=6
 """Of `--pace real`, unless told otherwise."""
 
 
-class Realistic:
+class ConditionedStations:
     """Stations under such conditions. What they run is as it would be without."""
 
     def __init__(self, stations: StationBackend, conditions: Conditions, seed: int) -> None:
@@ -61,7 +61,7 @@ class Realistic:
 
     @property
     def period(self) -> float:
-        """Of control [s]."""
+        """The period of control [s]."""
         return self.stations.period
 
     @property
@@ -95,9 +95,9 @@ class Realistic:
         return self.stations.action_size
 
     @property
-    def sight(self) -> Sight | None:
+    def policy_cameras(self) -> PolicyCameras | None:
         """See `StationBackend`."""
-        return self.stations.sight
+        return self.stations.policy_cameras
 
     @property
     def repeatable(self) -> bool:
@@ -186,7 +186,7 @@ class Realistic:
             self.stations.begin(row, job)
 
     def _timed(self, episode: Episode, latency: int = 0) -> Episode:
-        """With the waiting in its times; latency: of its verdict, in periods."""
+        """The episode with the waiting in its times; latency: of its verdict, in periods."""
         times = episode.times
         reset = times.reset + self.period * self._waited.pop(episode.station, 0)
         verify = times.verify + self.period * latency

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from enpire.environment import Eventful, Job, StationBackend
 from enpire.errors import EnpireError, ResetFailed
-from enpire.rollout.fleet.clock import Clock, Free
+from enpire.rollout.fleet.clock import Clock, SimulatedClock
 from enpire.rollout.fleet.recovery import Recovery
 from enpire.rollout.fleet.requests import Requests
 from enpire.rollout.fleet.scheduler import Queue, ScheduledJob, Scheduler
@@ -66,7 +66,7 @@ class Fleet:
         self.stations = stations
         self.robot_s = robot_s
         self.stepping_s = 0.0  # on the clock, in which the stations stepped
-        self.clock: Clock = clock or Free()
+        self.clock: Clock = clock or SimulatedClock()
         self._writer = writer
         self._should_stop = should_stop
         self._on_episode = on_episode
@@ -165,11 +165,11 @@ class Fleet:
             states.append(state)
         return states
 
-    def note_happenings(self, last: bool = False) -> None:
+    def note_events(self, last: bool = False) -> None:
         """Have noted what has happened on stations; last: the run ends."""
         if isinstance(self.stations, Eventful):
-            for happening in self.stations.happened(last):
-                self._note(happening.kind, happening.station, happening.text)
+            for event in self.stations.new_events(last):
+                self._note(event.kind, event.station, event.text)
 
     def _hand_out(self) -> None:
         """Begin an episode on every station that is free, while there is work."""
@@ -214,7 +214,7 @@ class Fleet:
         result = []
         for episode in ended:
             drawn = self._drawn.pop(episode.station)
-            again = self._scheduler.ended(drawn, episode.times.total, self._tries(episode))
+            again = self._scheduler.end_job(drawn, episode.times.total, self._tries(episode))
             if again:  # its name is the one of the episode to come
                 episode = replace(episode, id=f"{episode.id}-lost-{secrets.token_hex(4)}")
             result.append((episode, again))
@@ -236,13 +236,16 @@ class Fleet:
     def _doubt(self, episode: Episode) -> None:
         """Set a station aside whose verifier could not tell, time and again.
 
-        Not where a reset puts everything right, eyes too: there it is the policy that hides things.
+        Not where a reset puts everything right, cameras too: there it is the policy that hides
+        things.
         """
         row = episode.station
         self._unsure[row] = self._unsure[row] + 1 if episode.verdict.unsure else 0
         if self._unsure[row] >= UNSURE and not self.stations.repeatable:
             self._unsure[row] = 0
-            self.stations.aside[row] = f"the verifier was unsure {UNSURE} times in a row: its eyes?"
+            self.stations.aside[row] = (
+                f"the verifier was unsure {UNSURE} times in a row: its cameras?"
+            )
 
     def _record(self, episodes: list[Episode]) -> None:
         """Put all of a period's episodes before anyone hears of one: a caller may raise."""
@@ -274,7 +277,7 @@ class Fleet:
         Raises:
             ResetFailed: to be waited for was help, and none is under way.
         """
-        self.note_happenings()
+        self.note_events()
         aside = self.stations.aside
         for row in self._aside - aside.keys():
             self._back(row, "by itself")
@@ -283,7 +286,7 @@ class Fleet:
         if self._requests is not None:
             self._carry_out(self._requests)
         if self._recovery is not None and self._recovery.under_way:
-            for found in self._recovery.ended(wait_s):
+            for found in self._recovery.take_ended(wait_s):
                 if found.came:
                     self.stations.recover(found.station)
                     self._back(found.station, found.said)
@@ -296,7 +299,7 @@ class Fleet:
 
     def _carry_out(self, requests: Requests) -> None:
         """Pause and resume stations as a person asks."""
-        for asked in requests.taken():
+        for asked in requests.take():
             row = asked.station
             if asked.pause and row not in self.stations.aside:
                 self._paused.add(row)

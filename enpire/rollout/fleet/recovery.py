@@ -11,9 +11,10 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import IO, Self
+from typing import IO
 
 from enpire.child_environment import child_environment
+from enpire.closing import Closing
 from enpire.errors import UsageError
 
 
@@ -26,7 +27,7 @@ class HelpCall:
     said: str
 
 
-class Recovery:
+class Recovery(Closing):
     """Runs a shell command for each station that is set aside; a `with` block ends what is left.
 
     The command finds `ENPIRE_STATION`, `ENPIRE_REASON` and `ENPIRE_TASK` in its environment, and
@@ -68,7 +69,7 @@ class Recovery:
         watching = (station, process, output)
         threading.Thread(target=self._watch, args=watching, name="recover", daemon=True).start()
 
-    def ended(self, wait_s: float = 0.0) -> list[HelpCall]:
+    def take_ended(self, wait_s: float = 0.0) -> list[HelpCall]:
         """The calls that have ended since; wait so long for one."""
         found: list[HelpCall] = []
         with suppress(queue.Empty):
@@ -83,12 +84,6 @@ class Recovery:
         """End what is under way."""
         for process in self._under_way.values():
             _end(process)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _watch(self, station: int, process: subprocess.Popen[bytes], output: IO[bytes]) -> None:
         began = time.monotonic()

@@ -25,7 +25,7 @@ STOP = -1  # in place of a station: the run is to stop
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Of a station: to pause after its episode, or to go on; in a person's words, why."""
+    """A request to a station: to pause after its episode, or to go on; and why, in words."""
 
     station: int
     pause: bool
@@ -66,11 +66,11 @@ class Requests:
         self._folder = run / FOLDER
         self._stop = stop
         self._looked = 0.0
-        for path in self._left():
+        for path in self._pending_files():
             path.unlink()
 
-    def taken(self) -> list[Request]:
-        """Those of stations that have come since, in order; it looks once in a while only.
+    def take(self) -> list[Request]:
+        """The requests to stations that have come since, in order; it looks once in a while only.
 
         Raises:
             StoreError: a file there is no request.
@@ -79,12 +79,12 @@ class Requests:
         if now - self._looked < LOOK_S:
             return []
         self._looked = now
-        asked = [_read(path) for path in self._left()]
+        asked = [_read(path) for path in self._pending_files()]
         if any(one.station == STOP for one in asked):
             self._stop()
         return [one for one in asked if one.station != STOP]
 
-    def _left(self) -> list[Path]:
+    def _pending_files(self) -> list[Path]:
         if not self._folder.is_dir():
             return []
         return sorted(self._folder.glob("[0-9]*.json"))

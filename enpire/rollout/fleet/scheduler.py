@@ -88,7 +88,7 @@ class Scheduler:
                 return ScheduledJob(found[0], queue, found[1])
         return None
 
-    def ended(self, drawn: ScheduledJob, robot_s: float, tries: int = 1) -> bool:
+    def end_job(self, drawn: ScheduledJob, robot_s: float, tries: int = 1) -> bool:
         """A job's episode has ended, which took `robot_s`; returns whether it is handed back.
 
         tries: how often in all it may be run, since this time it came to nothing for no fault of

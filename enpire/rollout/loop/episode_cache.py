@@ -12,7 +12,7 @@ from enpire.types import JUDGED, Episode, Purpose
 
 
 class EpisodeCache:
-    """Of one run. episodes: by id."""
+    """The episodes of one run, by id."""
 
     def __init__(
         self,
@@ -36,11 +36,11 @@ class EpisodeCache:
         self.episodes[episode.id] = episode
 
     def missing(self, jobs: Iterable[Job | None]) -> Iterator[Job | None]:
-        """Those whose episodes are not in the store, and where none is due."""
+        """The jobs whose episodes are not in the store, and None where none is due."""
         return (job for job in jobs if job is None or job.id not in self.episodes)
 
     def evaluations(self, name: str) -> list[Episode]:
-        """Of a policy, as far as they were judged; sealed ones are none."""
+        """The evaluations of a policy, as far as they were judged; sealed ones are none."""
         return [
             e
             for e in self.episodes.values()

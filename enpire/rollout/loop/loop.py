@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 
 from enpire.environment import (
@@ -28,17 +28,16 @@ from enpire.errors import EnpireError, PolicyError, RecipeError
 from enpire.improvement.collection import Collection, caught
 from enpire.improvement.online import is_online
 from enpire.improvement.recipe import Candidate, ConfiguredRecipe
-from enpire.improvement.training import Trainer, TrainingRequest, keep
+from enpire.improvement.training_process import Trainer, TrainingRequest, keep
 from enpire.policies import shape_for
 from enpire.policies.asynchronous import live_controller
 from enpire.rollout.collection.assistance import RoundHelp, attended, detected, helped
 from enpire.rollout.collection.online import OnlineCollection, recent
-from enpire.rollout.collection.strategy import Round, Spending
+from enpire.rollout.collection.strategy import Round
 from enpire.rollout.evaluation.comparison import EXTENSION, Decision
 from enpire.rollout.evaluation.paired_comparison import PairedComparison
 from enpire.rollout.evaluation.pairs import enough_pairs
 from enpire.rollout.evaluation.sealed import Sealed
-from enpire.rollout.evaluation.sealed_rule import POINT
 from enpire.rollout.evaluation.seeds import stream
 from enpire.rollout.evaluation.statistics import chance_above, estimate
 from enpire.rollout.fleet.fleet import Fleet
@@ -46,7 +45,9 @@ from enpire.rollout.fleet.scheduler import Queue
 from enpire.rollout.loop.budget import Budget
 from enpire.rollout.loop.episode_cache import EpisodeCache
 from enpire.rollout.loop.online_rounds import OnlineRounds
-from enpire.store import EpisodeWriter, LogEntry, RoundRow, Run, SealedRow
+from enpire.rollout.loop.settings import REAL, LoopSettings
+from enpire.rollout.loop.state import LoopState
+from enpire.store import EpisodeWriter, LogEntry, RoundRow, Run
 from enpire.store.fault_points import fault_point
 from enpire.types import Episode, Estimate, Purpose
 
@@ -56,110 +57,11 @@ ENOUGH = 60  # judged episodes of a policy before a sealed evaluation is worth i
 LIKELY = 0.8  # chance that a learner is better, from which on a comparison is worth robot time
 WORSE = 0.01  # the same chance, below which what it has learned is given up
 LIMIT = "limit"  # the kind of note that says how many pairs a comparison may take
-REAL = "real"  # pace of twins on the clock on the wall
 DECIDED = ("promoted", "kept", "rejected")  # kinds of notes that close a comparison
 
 
 @dataclass(frozen=True, slots=True)
-class LoopSettings:
-    """What a loop is asked for; written to the run's `config.toml`.
-
-    python, success, demonstrator: of a Gymnasium environment, its own interpreter, what makes an
-    episode a success, and a file that shows how it is done. reset: how scenes are put back, fast or
-    physical. policy: to begin with, which whoever made the run has put there; demonstrations_of: a
-    run whose demonstrations are this one's too.
-    demonstrations: seed demonstrations.
-    start_episodes: evaluation of the first policy. collect: episodes a round with exploration.
-    exploration: chance that a chunk of theirs is varied. execute: actions of a chunk that are
-    carried out before the policy is asked again. max_pairs: after so many pairs without a decision
-    the incumbent stays, unless the candidate is promising (`comparison.decide`); 0: as many as the
-    incumbent's success asks for (`pairs.enough_pairs`). sealed_episodes: the fewest of an
-    examination. target_bound: what of an examination is held against the target, `point` or `lower`
-    (`sealed_rule`). recipe: of the rounds, in order, the last one goes on;
-    recipe_settings, first_recipe_settings: by dotted name. verify: by `sensors`, or by `cameras`
-    where the task has eyes. images: size of the pictures that policies see [px], or 0. vary_looks:
-    each episode looks different in them. staleness: rounds that a round's collection may begin
-    ahead, under the policy of then, beside training and evaluation; collect_share: of robot time
-    that it then has beside an evaluation, 0.0 is what would otherwise be idle. pace: free, or real
-    for twins on the clock on the wall; the rest is in seconds, see `Conditions`. allocate, abort,
-    hard: of a round's episodes, see `Spending`.
-    world: in place of the task's. helper: who helps in collections, and settings of the device in
-    their hands; see `session/helping.py`.
-    """
-
-    task: str
-    python: str = ""
-    success: str = ""
-    demonstrator: str = ""
-    reset: str = "fast"
-    robots: int = 4
-    seed: int = 0
-    target: float = 0.99
-    policy: str = ""
-    demonstrations_of: str = ""
-    demonstrations: int = 40
-    start_episodes: int = 200
-    collect: int = 300
-    exploration: float = 0.3
-    execute: int = 8
-    max_pairs: int = 0
-    sealed_episodes: int = 300
-    target_bound: str = POINT
-    alpha: float = 0.05
-    first_recipe: str = "bc"
-    recipe: str = "best_of_n"
-    recipe_settings: dict[str, str] = field(default_factory=dict)
-    first_recipe_settings: dict[str, str] = field(default_factory=dict)
-    verify: str = "sensors"
-    images: int = 0
-    vary_looks: bool = False
-    staleness: int = 0
-    collect_share: float = 0.0
-    pace: str = "free"
-    reset_time: float = 0.0
-    latency: float = 0.0
-    fault_every: float = 0.0
-    repair_time: float = 0.0
-    allocate: bool = False
-    abort: bool = False
-    hard: float = 0.0
-    world: str = ""
-    helper: str = ""
-    helper_settings: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def spending(self) -> Spending:
-        """Where a round's episodes go."""
-        return Spending(self.allocate, self.abort, self.hard)
-
-
-@dataclass(slots=True)
-class LoopState:
-    """Where a loop is, for whoever shows it.
-
-    deciding: what the episodes of now are to decide, and how it stands; empty where nothing is.
-    """
-
-    doing: str = "starting"
-    round: int = 0
-    incumbent: str = ""
-    success: Estimate = field(default_factory=lambda: estimate(0, 0))
-    done: int = 0
-    planned: int = 0
-    reached: bool = False
-    sealed: SealedRow | None = None
-    sealed_attempts: int = 0
-    deciding: str = ""
-
-    def take(self, row: SealedRow, passed: bool) -> None:
-        """A sealed evaluation is over."""
-        self.sealed_attempts = max(self.sealed_attempts, row.attempt)
-        if passed:
-            self.reached, self.sealed = True, row
-
-
-@dataclass(frozen=True, slots=True)
-class _Collecting:
+class _OpenCollection:
     """A round's collection under way, and what its recipe raised when it was asked for jobs.
 
     spent: where its episodes go. help: that the policy has in them.
@@ -204,9 +106,9 @@ class Loop:
         self._sealed = Sealed(run.ledger, *asked)
         self._known = EpisodeCache(run, self.stations)
         self._online = OnlineRounds(
-            run, self._known.episodes, settings.seed, self._asked, self._base
+            run, self._known.episodes, settings.seed, self._training_request, self._base
         )
-        self._begun: dict[int, _Collecting] = {}  # collections under way, by round
+        self._begun: dict[int, _OpenCollection] = {}  # collections under way, by round
         self._pairs: Queue | None = None  # the incumbent's part of the next comparison's first
 
     def run(self) -> LoopState:
@@ -304,7 +206,7 @@ class Loop:
         self._passes(self.state.incumbent)
 
     def _recipe(self, number: int) -> ConfiguredRecipe:
-        """Of a round."""
+        """The recipe of a round."""
         return self.schedule[min(number, len(self.schedule)) - 1]
 
     def _collect(self, number: int) -> None:
@@ -312,7 +214,7 @@ class Loop:
         collecting = self._begun.pop(number, None) or self._collection(number)
         self._doing("collecting", self.settings.collect)
         # While the last ones end, others begin what the comparison needs anyway.
-        self._pairs = self.fleet.beside(self._known.missing(self._ahead(number)))
+        self._pairs = self.fleet.beside(self._known.missing(self._pairs_ahead(number)))
         self._run_out(collecting.queue)
         for error in collecting.errors:
             raise error
@@ -357,14 +259,14 @@ class Loop:
         )
         errors: list[RecipeError] = []
         self._doing("collecting and learning", settings.collect)
-        self._pairs = self.fleet.beside(self._known.missing(self._ahead(number)))
+        self._pairs = self.fleet.beside(self._known.missing(self._pairs_ahead(number)))
         jobs = self._known.missing(caught(collection.jobs(), errors))
         self._run_out(self.fleet.beside(jobs))
         for error in errors:
             raise error
         process.ask_candidate()
-        candidate = self._made(process.candidate)
-        name, asked = f"{POLICY}-{number}", self._asked(recipe, number, base)
+        candidate = self._await_candidate(process.candidate)
+        name, asked = f"{POLICY}-{number}", self._training_request(recipe, number, base)
         text = keep(self.run_store, candidate, name, asked)
         self._note("trained", f"{text}; {collection.recent} of the latest", base, name)
         return name
@@ -384,7 +286,7 @@ class Loop:
         """Rounds that a collection lags behind that begins early; the first policy is new."""
         return min(self.settings.staleness, number - 1)
 
-    def _collection(self, number: int) -> _Collecting:
+    def _collection(self, number: int) -> _OpenCollection:
         """What is collected for a round: it follows from what was known before, whenever asked."""
         recipe, settings = self._recipe(number), self.settings
         early = self._begins_early(number)
@@ -402,8 +304,10 @@ class Loop:
         )
         episodes, seed = sorted(earlier, key=lambda e: e.id), self._seed(number)
         parent = row.parent if row else ""
-        spending, physical = settings.spending, settings.reset == "physical"
-        spent = Round(spending, self.stations, number, base, parent, episodes, seed, physical)
+        collection_strategy, physical = settings.collection_strategy, settings.reset == "physical"
+        spent = Round(
+            collection_strategy, self.stations, number, base, parent, episodes, seed, physical
+        )
         asked = Collection(
             stations=self.stations,
             base=base,
@@ -427,22 +331,22 @@ class Loop:
         jobs = (job and replace(job, staleness=stale) for job in jobs)
         weight = settings.collect_share / (1.0 - settings.collect_share)  # an evaluation has 1.0
         queue = self.fleet.beside(self._known.missing(jobs), weight)
-        return _Collecting(queue, errors, spent, help)
+        return _OpenCollection(queue, errors, spent, help)
 
     def _seed(self, number: int) -> int:
-        """Of what is random in a round apart from its episodes."""
+        """The seed of what is random in a round apart from its episodes."""
         return self.settings.seed * 1000 + number
 
     def _train(self, recipe: ConfiguredRecipe, number: int, parent: str) -> str:
         """A candidate, made beside the stations; they have the comparison's first episodes done."""
         self.writer.flush()
-        asked = self._asked(recipe, number, parent)
+        asked = self._training_request(recipe, number, parent)
         training = self.trainer.begin(self.run_store, asked)
         if parent:
             self._begin_collection(number + 1)
         self._doing(f"training ({recipe.name})", 0)
         try:
-            candidate = self._made(lambda: training.candidate(0.0))
+            candidate = self._await_candidate(lambda: training.candidate(0.0))
         except RecipeError:
             raise
         except BaseException:
@@ -453,7 +357,9 @@ class Loop:
         self._note("trained", text, parent, name, candidate.numbers)
         return name
 
-    def _asked(self, recipe: ConfiguredRecipe, number: int, parent: str) -> TrainingRequest:
+    def _training_request(
+        self, recipe: ConfiguredRecipe, number: int, parent: str
+    ) -> TrainingRequest:
         """A training of a round."""
         stations = self.stations
         return TrainingRequest(
@@ -468,7 +374,7 @@ class Loop:
             symmetry_of(stations),
         )
 
-    def _made(self, look: Callable[[], Candidate | None]) -> Candidate:
+    def _await_candidate(self, look: Callable[[], Candidate | None]) -> Candidate:
         """What `look` finds in the end, while stations go on with what there is to do.
 
         Raises:
@@ -496,7 +402,7 @@ class Loop:
             raise candidate
         return candidate
 
-    def _ahead(self, number: int) -> list[Job]:
+    def _pairs_ahead(self, number: int) -> list[Job]:
         """The incumbent's part of the first pairs of a round's comparison.
 
         Their number is fixed, so that what is decided does not hang on how long training takes.
@@ -645,7 +551,7 @@ class Loop:
             self.state.planned = min(examination.rule.soonest(failures), examination.rule.most)
         self.writer.flush()
         row = self._sealed.close(examination, known)
-        self._note("sealed", f"{name}, {self._sealed.said(row)}", name, "")
+        self._note("sealed", f"{name}, {self._sealed.text(row)}", name, "")
         self.state.take(row, self._sealed.passed(row))
 
     # Helpers

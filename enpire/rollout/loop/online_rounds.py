@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from enpire.improvement.online_process import OnlineProcess
 from enpire.improvement.recipe import ConfiguredRecipe
-from enpire.improvement.training import TrainingRequest
+from enpire.improvement.training_process import TrainingRequest
 from enpire.rollout.collection.online import blocks_of
 from enpire.rollout.evaluation.seeds import stream
 from enpire.store import Run
@@ -14,19 +14,20 @@ from enpire.types import Episode
 
 
 class OnlineRounds:
-    """Of one run."""
+    """The rounds of one run that learn online."""
 
     def __init__(
         self,
         run: Run,
-        known: Mapping[str, Episode],
+        episodes: Mapping[str, Episode],
         seed: int,
         asked: Callable[[ConfiguredRecipe, int, str], TrainingRequest],
         base: Callable[[int], str],
     ) -> None:
-        """known: the run's episodes by id. seed: the run's. asked: what a learner is asked for, by
+        """episodes: the run's episodes by id. seed: the run's. asked: what a learner is asked for,
+        by
         its recipe, first round and policy; base: the policy that a round sets out from."""
-        self._run, self._known, self._seed = run, known, seed
+        self._run, self._known, self._seed = run, episodes, seed
         self._asked, self._base = asked, base
         self._process: OnlineProcess | None = None
         self._of: tuple[str, int] = ("", 0)  # recipe and first round

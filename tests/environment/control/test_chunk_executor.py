@@ -21,9 +21,9 @@ def test_a_plan_that_is_cut_off_at_its_start_was_not_begun() -> None:
     plan = np.zeros((3, 7), np.float32)
     axes = stations.control.command[0].size
     touchy = ChunkExecutor(stations.sensors, stations.substeps, force_limit=-1.0)
-    readings, sent = touchy.fly(0, plan, 1)
+    readings, sent = touchy.advance(0, plan, 1)
     assert readings.axes.shape == (0, axes)
     assert sent.shape == (0, axes)
-    readings, sent = ChunkExecutor(stations.sensors, stations.substeps, 1e9).fly(0, plan, 1)
+    readings, sent = ChunkExecutor(stations.sensors, stations.substeps, 1e9).advance(0, plan, 1)
     assert readings.axes.shape == (3, axes)
     assert sent.shape == (3, axes)

@@ -18,19 +18,26 @@ from enpire.environment import (
     build_stations,
 )
 from enpire.environment.cameras.twin_cameras import NoGraphics, calibrated
-from enpire.environment.core.policy_cameras import EVERY, Sight, TwinGlances, boxes, crop, felt
+from enpire.environment.core.policy_cameras import (
+    EVERY,
+    PolicyCameras,
+    TwinFrameCapture,
+    boxes,
+    crop,
+    felt_entries,
+)
 from enpire.errors import UsageError
 from enpire.twin.twin import Rows
 from enpire.types import Episode, Float32Array, Image, Purpose
 from tests.environment.reach import Reach, reach_stations
 
-SIGHT = Sight(("front",), 4, (1,))
+SIGHT = PolicyCameras(("front",), 4, (1,))
 
 
 class Snaps:
     """Pictures that are the number of the station's periods so far; slow ones come late."""
 
-    sight = SIGHT
+    policy_cameras = SIGHT
 
     def __init__(self, stations: Stations, threads: ThreadPoolExecutor | None = None) -> None:
         self._stations, self._threads = stations, threads
@@ -39,7 +46,7 @@ class Snaps:
     def begin(self, row: int, rng: np.random.Generator) -> None:
         pass
 
-    def glance(self, row: int) -> Future[Image]:
+    def capture(self, row: int) -> Future[Image]:
         self.asked += 1
         picture = np.full((1, 4, 4, 3), len(self._stations._running[row].actions), np.uint8)
         if self._threads is not None:
@@ -89,7 +96,7 @@ def run(stations: Stations, jobs: list[Job], ahead: int = 0) -> list[Episode]:
 
 def test_who_plans_is_shown_a_picture_whenever_it_is_asked() -> None:
     stations, sees = reach_stations(), Sees(7)
-    stations.glances = Snaps(stations)
+    stations.frame_capture = Snaps(stations)
     (episode,) = run(stations, [Job(0, Purpose.EVALUATION, sees, "p")])
     assert sees.shown == list(range(0, len(episode), 8))
     assert sees.acted == len(sees.shown)
@@ -100,7 +107,7 @@ def test_who_plans_is_shown_a_picture_whenever_it_is_asked() -> None:
 
 def test_of_who_is_asked_always_a_picture_is_taken_now_and_then() -> None:
     stations = reach_stations()
-    stations.glances = Snaps(stations)
+    stations.frame_capture = Snaps(stations)
     demonstrator = Demonstrations(stations.task)
     (episode,) = run(stations, [Job(0, Purpose.DEMONSTRATION, demonstrator, "d")])
     assert episode.pictured.tolist() == list(range(0, len(episode), EVERY))
@@ -108,7 +115,7 @@ def test_of_who_is_asked_always_a_picture_is_taken_now_and_then() -> None:
 
 def test_who_needs_pictures_of_now_has_them() -> None:
     stations, sees = reach_stations(), Sees(0, always=True)
-    stations.glances = Snaps(stations)
+    stations.frame_capture = Snaps(stations)
     (episode,) = run(stations, [Job(0, Purpose.EVALUATION, sees, "p")])
     assert sees.shown == list(range(len(episode)))
 
@@ -120,7 +127,7 @@ def test_pictures_change_nothing_else(ahead: int) -> None:
     blind = run(reach_stations(), jobs)
     with ThreadPoolExecutor(2) as threads:
         stations = reach_stations(2)
-        stations.glances = Snaps(stations, threads)
+        stations.frame_capture = Snaps(stations, threads)
         seeing = run(stations, jobs, ahead)
     for one, other in zip(blind, seeing, strict=True):
         assert not len(one.pictures)
@@ -134,19 +141,19 @@ def test_a_camera_that_fails_ends_the_run() -> None:
     stations = reach_stations()
 
     class Broken(Snaps):
-        def glance(self, row: int) -> Future[Image]:
+        def capture(self, row: int) -> Future[Image]:
             answer: Future[Image] = Future()
             answer.set_exception(RuntimeError("no light"))
             return answer
 
-    stations.glances = Broken(stations)
+    stations.frame_capture = Broken(stations)
     with pytest.raises(RuntimeError, match="no light"):
         run(stations, [Job(0, Purpose.EVALUATION, Sees(3), "p")])
 
 
 def test_felt_is_what_needs_no_tracker() -> None:
     stations = reach_stations()
-    assert felt(stations.task, stations.sensors) == (1,)
+    assert felt_entries(stations.task, stations.sensors) == (1,)
 
 
 def test_a_crop_shows_the_box_and_no_more() -> None:
@@ -171,8 +178,8 @@ def test_things_are_seen_where_they_are() -> None:
     for _ in range(8):
         stations.tick()
     stations.wait()
-    assert isinstance(stations.glances, TwinGlances)
-    pictures = stations.glances.glance(0).result().astype(int)
+    assert isinstance(stations.frame_capture, TwinFrameCapture)
+    pictures = stations.frame_capture.capture(0).result().astype(int)
     model = stations.twin.model
     at = model.joint("task_cube").qposadr[0]
     cube = stations.twin.qpos[0, at : at + 3]
@@ -189,28 +196,30 @@ def test_things_are_seen_where_they_are() -> None:
         seen = np.argwhere(red).mean(axis=0)[::-1]
         np.testing.assert_allclose(seen, 31.5 + 64 * off, atol=1.5)
     stations.abort("seen")
-    stations.glances.close()
+    stations.frame_capture.close()
 
 
 @pytest.mark.medium
 def test_looks_are_those_of_an_episode_on_any_station() -> None:
     stations = _seeing(32, 2, vary_looks=True)
-    glances = stations.glances
-    assert isinstance(glances, TwinGlances)
-    plain = _seeing(32).glances
-    assert isinstance(plain, TwinGlances)
+    frame_capture = stations.frame_capture
+    assert isinstance(frame_capture, TwinFrameCapture)
+    plain = _seeing(32).frame_capture
+    assert isinstance(plain, TwinFrameCapture)
 
     def seen(row: int, seed: int) -> Image:
-        glances.begin(row, np.random.default_rng(seed))
-        return glances.glance(row).result()
+        frame_capture.begin(row, np.random.default_rng(seed))
+        return frame_capture.capture(row).result()
 
     first = seen(0, 1)
     other = seen(1, 2)
     assert np.abs(first.astype(int) - other).mean() > 1.0
-    np.testing.assert_array_equal(glances.glance(0).result(), first)  # throughout the episode
+    np.testing.assert_array_equal(
+        frame_capture.capture(0).result(), first
+    )  # throughout the episode
     np.testing.assert_array_equal(seen(1, 1), first)
-    assert np.abs(plain.glance(0).result().astype(int) - first).mean() > 1.0
-    for each in (glances, plain):
+    assert np.abs(plain.capture(0).result().astype(int) - first).mean() > 1.0
+    for each in (frame_capture, plain):
         each.close()
 
 
@@ -221,7 +230,7 @@ def test_each_job_has_looks_of_its_own_seed() -> None:
 
     told: list[float] = []
     stations = reach_stations(2)
-    stations.glances = Told(stations)
+    stations.frame_capture = Told(stations)
     jobs = [Job(seed, Purpose.EVALUATION, Sees(3), f"p{n}") for n, seed in enumerate((5, 6, 5))]
     run(stations, jobs)
     first, second, third = told
@@ -249,7 +258,7 @@ def _seeing(size: int, stations: int = 1, vary_looks: bool = False) -> Stations:
 
 def test_who_helps_sees_what_was_seen_last() -> None:
     stations = reach_stations()
-    stations.glances = Snaps(stations)
+    stations.frame_capture = Snaps(stations)
     policy, helper = Sees(0), Sees(0)
 
     class Soon:
@@ -270,7 +279,7 @@ def test_who_helps_sees_what_was_seen_last() -> None:
 
 def test_a_replay_hands_pictures_on() -> None:
     stations = reach_stations()
-    stations.glances = Snaps(stations)
+    stations.frame_capture = Snaps(stations)
     then = Sees(0)
     replay = Replay(np.tile(np.float32([0.1, 0, 0, 0, 0, 0, 0]), (4, 1)), then)
     (episode,) = run(stations, [Job(0, Purpose.COLLECTION, replay, "r")])

@@ -18,7 +18,7 @@ from enpire.environment import (
     build_stations,
     open_stations,
 )
-from enpire.environment.gym_bridge import gym_stations
+from enpire.environment.gym_bridge import gym_process
 from enpire.environment.gym_bridge.gym_stations import SEEDS, GymStations
 from enpire.errors import (
     EnpireError,
@@ -105,6 +105,15 @@ def test_an_episode_is_what_the_environment_did(make: Make) -> None:
     assert episode.times.reset == pytest.approx(0.1)
     assert episode.task == stations.name
     assert "gymnasium" in episode.packs[stations.name]
+
+
+def test_an_episode_says_what_its_job_says(make: Make) -> None:
+    stations = make("Line")
+    job = Job(FAR, Purpose.COLLECTION, Straight(), "p", round=2, exploration=0.5, staleness=1)
+    stations.begin(stations.idle[0], job)
+    while not (done := stations.tick()):
+        pass
+    assert job.labels == {name: getattr(done[0], name) for name in job.labels}
 
 
 @pytest.mark.parametrize(("count", "worker"), [(3, False), (1, True), (3, True)])
@@ -250,7 +259,7 @@ def test_a_worker_that_dies(make: Make) -> None:
 
 
 def test_a_worker_that_hangs(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gym_stations, "ANSWER_S", 0.5)
+    monkeypatch.setattr(gym_process, "ANSWER_S", 0.5)
     episode = run(make("Hang"), [FAR], Straight(0.0))[FAR]
     assert (episode.verdict.outcome, episode.verdict.stage) == (Outcome.INVALID, LOST)
     assert "hangs" in episode.verdict.reason

@@ -58,7 +58,7 @@ class Wire:
 
 
 class Bench:
-    """What `WiredCell` is to stations, with no supervisor; `stops` says what is to go wrong when.
+    """What `HardwareCell` is to stations, with no supervisor; `stops` says what goes wrong when.
 
     stops: by control period, from the cell's first on.
     """
@@ -75,7 +75,7 @@ class Bench:
         self.wire = Wire(self.cell)
         self.client = self
         self.stop: StationStop | None = None
-        self.happened: list[tuple[int, str]] = []
+        self.new_events: list[tuple[int, str]] = []
         self.stops = stops or {}
         self.periods = self.begun = self.recovered = 0
         self.refuses = ""
@@ -105,7 +105,7 @@ class Bench:
         self._armed = False
         return True
 
-    def pass_period(
+    def send_setpoint(
         self, setpoint: FloatArray, show: Callable[[SupervisorStatus, Objects | None], None]
     ) -> None:
         if self._armed and self.stop is None:
@@ -116,7 +116,7 @@ class Bench:
         self.cell.advance()
         if self.periods in self.stops:
             self.stop, self._armed = self.stops[self.periods], False
-            self.happened.append((self.now, self.stop.reason))
+            self.new_events.append((self.now, self.stop.reason))
             self.cell.stop()
         show(self.status(), self.wire.objects())
 

@@ -8,7 +8,7 @@ from datetime import date
 import numpy as np
 import pytest
 
-from enpire.environment.hardware.cell import WiredCell
+from enpire.environment.hardware.cell import HardwareCell
 from enpire.errors import DriverError, SafetyError, UsageError
 from enpire.safety.machine import Mode
 from enpire.safety.messages import SupervisorStatus
@@ -28,16 +28,16 @@ def station(tmp_path, monkeypatch):
     return found
 
 
-def passing(cell: WiredCell, setpoint: np.ndarray) -> SupervisorStatus:
+def passing(cell: HardwareCell, setpoint: np.ndarray) -> SupervisorStatus:
     """What it says a period later."""
     seen: list[SupervisorStatus] = []
     end = time.monotonic() + PATIENCE_S
     while not seen and time.monotonic() < end:
-        cell.pass_period(setpoint, lambda status, objects: seen.append(status))
+        cell.send_setpoint(setpoint, lambda status, objects: seen.append(status))
     return seen[-1]
 
 
-def ready(cell: WiredCell) -> np.ndarray:
+def ready(cell: HardwareCell) -> np.ndarray:
     """Armed; what it was sent last."""
     status = passing(cell, np.zeros(6))
     cell.again()
@@ -49,7 +49,7 @@ def ready(cell: WiredCell) -> np.ndarray:
 @pytest.mark.slow
 def test_setpoints_move_the_arm_a_pause_rests_it_and_an_emergency_stop_stops_it(station) -> None:
     with simulated(station) as process:
-        cell = WiredCell(station, Permit.MOTION, PERIOD)
+        cell = HardwareCell(station, Permit.MOTION, PERIOD)
         try:
             cell.begin()
             for _ in range(10):  # on a busy machine a heartbeat may lapse: then from there again
@@ -77,7 +77,7 @@ def test_setpoints_move_the_arm_a_pause_rests_it_and_an_emergency_stop_stops_it(
             with pytest.raises(SafetyError, match="station clear"):
                 cell.ready()
             process.kill()
-            assert [reason for _, reason in cell.happened][-1] == "stopped: emergency"
+            assert [reason for _, reason in cell.new_events][-1] == "stopped: emergency"
             with pytest.raises(DriverError, match="simulated station"):
                 cell.wire.place(np.zeros(10))
         finally:
@@ -86,7 +86,7 @@ def test_setpoints_move_the_arm_a_pause_rests_it_and_an_emergency_stop_stops_it(
 
 def test_a_station_without_a_tracker_or_without_its_simulation_is_no_station(station) -> None:
     with pytest.raises(DriverError, match="station sim left"):
-        WiredCell(station, Permit.DRY, PERIOD)
+        HardwareCell(station, Permit.DRY, PERIOD)
     mock = written(station.path.parent, "mock", "mock")
     with pytest.raises(UsageError, match="nothing that says where objects are"):
-        WiredCell(mock, Permit.DRY, PERIOD)
+        HardwareCell(mock, Permit.DRY, PERIOD)

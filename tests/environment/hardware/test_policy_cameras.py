@@ -10,9 +10,9 @@ import pytest
 from enpire.drivers import Picture
 from enpire.environment import build_stations
 from enpire.environment.cameras.camera import Camera
-from enpire.environment.cameras.twin_cameras import NoGraphics, TwinEyes, calibrated
-from enpire.environment.core.policy_cameras import TwinGlances
-from enpire.environment.hardware.policy_cameras import Crop, WiredGlances
+from enpire.environment.cameras.twin_cameras import NoGraphics, TwinVerifierCameras, calibrated
+from enpire.environment.core.policy_cameras import TwinFrameCapture
+from enpire.environment.hardware.policy_cameras import Crop, HardwareFrameCapture
 from enpire.environment.hardware.verifier_cameras import Lens
 from enpire.errors import UsageError
 from enpire.simulation.pictures import _without_shadows
@@ -27,25 +27,27 @@ def lens(camera: Camera) -> Lens:
 def test_it_is_what_a_twin_shows_of_the_same_scene() -> None:
     made = build_stations("pick_cube", 1, 1)
     try:
-        rendered = TwinGlances(made.task, made.sensors, SIZE)
-        eyes = TwinEyes(made.twin, _without_shadows)
+        rendered = TwinFrameCapture(made.task, made.sensors, SIZE)
+        verifier_cameras = TwinVerifierCameras(made.twin, _without_shadows)
     except NoGraphics as error:
         pytest.skip(str(error))
-    expected = rendered.glance(0).result()
-    pictures = {view.camera.name: view.image for view in eyes.look(0, 0.0, list).result()}
+    expected = rendered.capture(0).result()
+    pictures = {
+        view.camera.name: view.image for view in verifier_cameras.look(0, 0.0, list).result()
+    }
     wire = SimpleNamespace(picture=lambda camera: Picture(1, pictures[camera]))
     lenses = [lens(camera) for camera in reversed(calibrated(made.twin.model))]
-    glances = WiredGlances(made.task, made.sensors, [wire], [lenses], SIZE)
-    assert glances.sight == rendered.sight
-    seen = glances.glance(0).result()
+    frame_capture = HardwareFrameCapture(made.task, made.sensors, [wire], [lenses], SIZE)
+    assert frame_capture.policy_cameras == rendered.policy_cameras
+    seen = frame_capture.capture(0).result()
     assert seen.shape == expected.shape == (2, SIZE, SIZE, 3)
     away = abs(seen.astype(float) - expected).mean()
     shifted = abs(np.roll(seen, 2, axis=2).astype(float) - expected).mean()
     assert away < 6.0
     assert away < 0.7 * shifted
     with pytest.raises(UsageError, match="has no side"):
-        WiredGlances(made.task, made.sensors, [wire], [lenses[1:]], SIZE)
-    eyes.close()
+        HardwareFrameCapture(made.task, made.sensors, [wire], [lenses[1:]], SIZE)
+    verifier_cameras.close()
     rendered.close()
 
 

@@ -146,7 +146,7 @@ def test_faults_are_told_with_what_came_of_them() -> None:
     bench.wire.told = [Fault(1, "drop", "all of joint states dropped", begun, 0.5)]
     bench.wire.told += [Fault(2, "delay", "tracker 90 ms late", begun + 3 * 10**9, 0.5)]
     episode(cells, 0)
-    found = [h.text for h in cells.happened(last=True)]
+    found = [h.text for h in cells.new_events(last=True)]
     assert found[0] == "stopped: driver age"
     assert "fault 1, all of joint states dropped for 0.50 s" in found[1]
     assert found[1].endswith("idle: stopped: driver age")

@@ -13,7 +13,7 @@ from enpire.calibration import CameraCalibration
 from enpire.drivers import Picture
 from enpire.environment.cameras.camera import Camera, fresh
 from enpire.environment.hardware import verifier_cameras
-from enpire.environment.hardware.verifier_cameras import Lens, WiredEyes, lenses
+from enpire.environment.hardware.verifier_cameras import HardwareVerifierCameras, Lens, lenses
 from enpire.errors import UsageError
 from tests.simulation.running import written
 
@@ -48,10 +48,10 @@ class Wire:
 
 @pytest.fixture
 def opened():
-    made: list[WiredEyes] = []
+    made: list[HardwareVerifierCameras] = []
 
-    def looking(wire: Wire) -> WiredEyes:
-        made.append(WiredEyes([wire], [[Lens(TOP, lambda image: 2 * image)]]))
+    def looking(wire: Wire) -> HardwareVerifierCameras:
+        made.append(HardwareVerifierCameras([wire], [[Lens(TOP, lambda image: 2 * image)]]))
         return made[-1]
 
     yield looking

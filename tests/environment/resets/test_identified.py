@@ -9,7 +9,7 @@ import pytest
 
 from enpire.environment import Demonstrations, Job, Stations, build_stations
 from enpire.errors import PackError
-from enpire.identification.arms import ArmsModel, alone
+from enpire.identification.arms import ArmsModel, arms_alone
 from enpire.identification.fit import fit
 from enpire.identification.motion import draw, motion
 from enpire.identification.play import ArmNoise, play
@@ -24,7 +24,7 @@ HIDDEN = dict(zip(NAMES, (0.15, 0.05, 0.02, 0.1), strict=True))
 @pytest.fixture(scope="module")
 def world(tmp_path_factory) -> Path:
     """A world pack of arms with hidden parameters, from one short motion."""
-    scene = alone(load_world(find("sim", "bench")), load_robot(find("robots", "so101")))
+    scene = arms_alone(load_world(find("sim", "bench")), load_robot(find("robots", "so101")))
     rng = np.random.default_rng(0)
     made = motion(scene, draw(scene, rng, 100.0), 4.0, 100.0)
     recording = play(scene, HIDDEN, made.stamps, made.sent, ArmNoise(), rng)

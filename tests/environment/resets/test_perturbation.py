@@ -265,11 +265,11 @@ def test_policies_and_verifiers_that_see_are_shown_something_else(name: str) -> 
             pytest.skip(str(error))
         begin(stations, SEEDS[0])
         stations.twin.forward(0)
-        assert stations.glances is not None
-        assert stations.eyes is not None
-        glance = stations.glances.glance(0).result().astype(int)
-        views = stations.eyes.look(0, 0.0, list).result()
-        shown.append((glance, np.array([view.image for view in views], int)))
+        assert stations.frame_capture is not None
+        assert stations.verifier_cameras is not None
+        capture = stations.frame_capture.capture(0).result().astype(int)
+        views = stations.verifier_cameras.look(0, 0.0, list).result()
+        shown.append((capture, np.array([view.image for view in views], int)))
     for changed, usual in zip(*shown, strict=True):
         per_camera = abs(changed - usual).reshape(len(changed), -1)
         assert (per_camera.mean(axis=1) > 0.5).all(), "each camera's picture"

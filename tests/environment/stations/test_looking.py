@@ -27,7 +27,7 @@ from enpire.environment.stations.verifier import LOOKS
 from enpire.twin.twin import Rows
 from enpire.types import Episode, FloatArray, Outcome, Predicate, Purpose, Verdict
 from tests.environment.reach import Reach, reach_stations
-from tests.graphics import eyes_of
+from tests.graphics import verifier_cameras_of
 
 CAMERA = Camera("front", np.zeros(3), np.eye(3), 100.0, 8, 6)
 
@@ -62,8 +62,8 @@ class Painted:
 
 
 def looked(*brightness: int) -> tuple[Episode, Painted]:
-    stations, eyes = reach_stations(task=Looking()), Painted(*brightness)
-    stations.eyes = eyes
+    stations, verifier_cameras = reach_stations(task=Looking()), Painted(*brightness)
+    stations.verifier_cameras = verifier_cameras
     assert stations.verified_by == "cameras"
     stations.begin(0, Job(0, Purpose.EVALUATION, Demonstrations(stations.task), "p"))
     done: list[Episode] = []
@@ -71,9 +71,9 @@ def looked(*brightness: int) -> tuple[Episode, Painted]:
         setpoints = stations.control.setpoints.copy()
         done += stations.tick()
         stations.wait()
-        if eyes.stamps:
+        if verifier_cameras.stamps:
             np.testing.assert_array_equal(stations.control.setpoints, setpoints)
-    return done[0], eyes
+    return done[0], verifier_cameras
 
 
 def run_out(stations: Stations) -> list[Episode]:
@@ -89,18 +89,18 @@ def test_the_views_decide() -> None:
 
 
 def test_what_is_unsure_is_looked_at_again() -> None:
-    episode, eyes = looked(128, 128, 255)
+    episode, verifier_cameras = looked(128, 128, 255)
     assert episode.success
-    assert eyes.stamps == sorted(set(eyes.stamps))
+    assert verifier_cameras.stamps == sorted(set(verifier_cameras.stamps))
     once, _ = looked(255)
     assert episode.times.verify == pytest.approx(once.times.verify + 2 * 0.04)
 
 
 def test_what_stays_unsure_is_no_success() -> None:
-    episode, eyes = looked(*[128] * LOOKS, 255)
+    episode, verifier_cameras = looked(*[128] * LOOKS, 255)
     assert episode.verdict.outcome is Outcome.FAILURE
     assert episode.verdict.undecided
-    assert eyes.brightness == [255], "it is not looked at for ever"
+    assert verifier_cameras.brightness == [255], "it is not looked at for ever"
 
 
 def test_a_failure_is_not_looked_at_again() -> None:
@@ -124,8 +124,8 @@ class Slow(Painted):
 
 
 def test_others_go_on_while_one_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    stations, eyes = reach_stations(2, task=Looking()), Slow(255, 255)
-    stations.eyes = eyes
+    stations, verifier_cameras = reach_stations(2, task=Looking()), Slow(255, 255)
+    stations.verifier_cameras = verifier_cameras
     stations.begin(0, Job(0, Purpose.EVALUATION, Demonstrations(stations.task), "p"))
     while stations.phase(0) is not StationPhase.VERIFY:
         stations.tick()
@@ -136,7 +136,7 @@ def test_others_go_on_while_one_is_looked_at(monkeypatch: pytest.MonkeyPatch) ->
     def read(rows: Rows, periods: Sequence[int]) -> tuple[Readings, FloatArray]:
         seen.extend(rows.tolist())
         if seen.count(1) == 3:
-            eyes.go.set()
+            verifier_cameras.go.set()
         return asked(rows, periods)
 
     monkeypatch.setattr(stations.sensors, "read", read)
@@ -147,9 +147,9 @@ def test_others_go_on_while_one_is_looked_at(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_what_judging_raises_sets_the_station_aside() -> None:
-    stations, eyes = reach_stations(task=Looking()), Slow()
-    stations.eyes = eyes
-    eyes.go.set()
+    stations, verifier_cameras = reach_stations(task=Looking()), Slow()
+    stations.verifier_cameras = verifier_cameras
+    verifier_cameras.go.set()
     stations.begin(0, Job(0, Purpose.EVALUATION, Demonstrations(stations.task), "p"))
     (episode,) = run_out(stations)
     assert episode.verdict.outcome is Outcome.INVALID
@@ -160,11 +160,11 @@ def test_what_judging_raises_sets_the_station_aside() -> None:
 @pytest.mark.timeout(30)
 def test_judging_that_takes_too_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "TOO_LONG", CallLimit(0.3, 0.3))
-    stations, eyes = reach_stations(task=Looking()), Slow(255)
-    stations.eyes = eyes
+    stations, verifier_cameras = reach_stations(task=Looking()), Slow(255)
+    stations.verifier_cameras = verifier_cameras
     stations.begin(0, Job(0, Purpose.EVALUATION, Demonstrations(stations.task), "p"))
     (episode,) = run_out(stations)
-    eyes.go.set()
+    verifier_cameras.go.set()
     assert episode.verdict.reason.endswith("judge_views: no verdict after 0.3 s")
     assert stations.idle == []
 
@@ -173,7 +173,7 @@ def test_without_eyes_the_sensors_serve_and_say_so() -> None:
     stations = reach_stations(task=Looking())
     assert stations.verified_by == "sensors only"
     blind = reach_stations()
-    blind.eyes = Painted()
+    blind.verifier_cameras = Painted()
     assert blind.verified_by == "sensors only", "a task that does not look"
     blind.begin(0, Job(0, Purpose.EVALUATION, Demonstrations(blind.task), "p"))
     assert run_out(blind)[0].success
@@ -182,17 +182,17 @@ def test_without_eyes_the_sensors_serve_and_say_so() -> None:
 def test_eyes_see_what_the_calibration_says() -> None:
     """The red of a cube is where the calibrated cameras project the cube to."""
     stations = build_stations("pick_cube", 2, 1)
-    eyes = eyes_of(stations)
+    verifier_cameras = verifier_cameras_of(stations)
     for row in range(2):
         stations.begin(row, Job(row, Purpose.EVALUATION, Demonstrations(stations.task), "p"))
     stations.tick()
     stations.wait()
     for row in range(2):
         cube = stations.twin.site_xpos[row, stations.twin.model.site("task_cube").id]
-        views = eyes.look(row, 0.0, list).result()
+        views = verifier_cameras.look(row, 0.0, list).result()
         assert [view.camera.name for view in views] == ["front", "side"]
         for view in views:
             x, y = np.round(view.camera.project(cube)).astype(int)
             red, green, blue = view.image[y, x].astype(int)
             assert red > 2 * max(green, blue)
-    eyes.close()
+    verifier_cameras.close()

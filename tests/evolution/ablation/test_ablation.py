@@ -21,7 +21,7 @@ from enpire.evolution.ablation.ablation import (
 )
 from enpire.evolution.campaign import campaign as campaigns
 from enpire.evolution.experiments import unbiased_estimate
-from enpire.evolution.experiments.events import folded
+from enpire.evolution.experiments.events import replay_events
 from enpire.observe import overview
 from enpire.policies import load
 from enpire.rollout.fleet.fleet import Fleet
@@ -128,7 +128,7 @@ def test_two_teams_twice_killed_and_gone_on_with(tmp_path: Path) -> None:
         assert all(start <= arm for arm in arms)
         for cell in asked.cells(seed):
             with Run.open(cell.run) as run:
-                tried = [e.id for e in folded(run.ledger.events()).experiments]
+                tried = [e.id for e in replay_events(run.ledger.events()).experiments]
                 rows = run.ledger.episodes()
             plan = PLANS[cell.arm.name]
             assert sorted(tried) == sorted(f"{a}-{i}" for a in plan for i in range(len(plan[a])))
@@ -174,7 +174,7 @@ def test_arms_at_the_same_time_come_to_the_same(tmp_path: Path) -> None:
     assert f"{asked.cells(1)[1]}: reached" in said
     with Run.open(asked.cells(1)[0].run, writable=True) as run:
         run.ledger.set_facts({"state": "failed: the disk is full"})
-    assert overview.ended(asked.cells(1)[0].run)
+    assert overview.why_ended(asked.cells(1)[0].run)
     again = Here()  # what failed is taken up again, and nothing else
     carry_out(asked, again, 1, said.append)
     assert again.done == ["one"]

@@ -10,11 +10,11 @@ from enpire.evolution.ablation import comparison
 from enpire.evolution.ablation.comparison import (
     ArmSummary,
     CampaignResult,
-    Until,
+    TimeToTarget,
     over_repeats,
     paired,
 )
-from enpire.evolution.experiments.accounts import Accounts, Spent
+from enpire.evolution.experiments.accounts import Accounts, Costs
 from enpire.rollout.evaluation.comparison import PairedRecord
 from enpire.rollout.evaluation.statistics import estimate
 
@@ -23,8 +23,8 @@ def result(
     arm: str, seed: int, won: int, hours: float, reached: bool, gpu: float | None = None
 ) -> CampaignResult:
     """Of 100 common seeds the first `won` succeeded; 2 robot-hours and 1M tokens an hour."""
-    total = Spent(hours * 3600.0, 7200.0 * hours, int(1_000_000 * hours), 3.0)
-    start = Spent(360.0, 720.0, 0, 0.0)
+    total = Costs(hours * 3600.0, 7200.0 * hours, int(1_000_000 * hours), 3.0)
+    start = Costs(360.0, 720.0, 0, 0.0)
     return CampaignResult(
         arm=arm,
         seed=seed,
@@ -70,8 +70,8 @@ def test_only_seeds_that_both_were_judged_on_are_pairs() -> None:
 def test_what_was_cut_short_bounds_the_time_to_target() -> None:
     one, two = table()
     hours = comparison.USED["hours"][1]
-    assert two.until(hours) == Until(1.5, True, 2, 3)
-    assert one.until(hours) == Until(2.0, False, 1, 3)
+    assert two.until(hours) == TimeToTarget(1.5, True, 2, 3)
+    assert one.until(hours) == TimeToTarget(2.0, False, 1, 3)
     assert one.until(hours).text("{:.2f}".format) == ">2.00 (1 of 3)"
     assert ArmSummary("x", two.results[:1]).until(hours).text("{:.1f}".format) == "1.0"
 

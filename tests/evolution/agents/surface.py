@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from enpire.evolution.agents.search_space import Choice, Setting
+from enpire.evolution.agents.search_space import RecipeChoice, TunableSetting
 from enpire.evolution.experiments.effect import Effect
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
 from enpire.rollout.evaluation.comparison import Decision, PairedRecord, decide
@@ -25,7 +25,7 @@ BASE = 0.5
 class Surface:
     """One of them, drawn by its seed."""
 
-    def __init__(self, choices: Sequence[Choice], seed: int, spread: float = 0.2) -> None:
+    def __init__(self, choices: Sequence[RecipeChoice], seed: int, spread: float = 0.2) -> None:
         rng = np.random.default_rng([seed, 99])
         self.choices = {choice.recipe: choice for choice in choices}
         self.ceilings = {name: rng.uniform(1.0, 3.0) for name in self.choices}  # log-odds
@@ -38,7 +38,7 @@ class Surface:
     def rate(self, experiment: Experiment) -> float:
         """The true success rate of what an experiment makes."""
         choice = self.choices[experiment.recipe]
-        values = choice.said(experiment.settings)
+        values = choice.values(experiment.settings)
         assert values is not None, experiment
         odds = self.ceilings[choice.recipe]
         for setting in _numbers(choice):
@@ -88,7 +88,7 @@ def campaign(surface: Surface, propose: Propose, experiments: int, seed: int) ->
     return Campaign(rate, tuple(map(surface.rate, known)), pairs)
 
 
-def random_search(choices: Sequence[Choice], seed: int, usual: bool = False) -> Propose:
+def random_search(choices: Sequence[RecipeChoice], seed: int, usual: bool = False) -> Propose:
     """Proposes at random, without looking; every recipe as it is first, if `usual`."""
 
     def propose(known: list[Experiment], base: str) -> Experiment:
@@ -101,7 +101,7 @@ def random_search(choices: Sequence[Choice], seed: int, usual: bool = False) -> 
     return propose
 
 
-def at_random(choices: Sequence[Choice], number: int, rng: np.random.Generator) -> Experiment:
+def at_random(choices: Sequence[RecipeChoice], number: int, rng: np.random.Generator) -> Experiment:
     """Any recipe, all its settings anywhere in their ranges: the search to be better than."""
     choice = choices[rng.integers(len(choices))]
     settings = []
@@ -121,5 +121,5 @@ def at_random(choices: Sequence[Choice], number: int, rng: np.random.Generator) 
     )
 
 
-def _numbers(choice: Choice) -> list[Setting]:
+def _numbers(choice: RecipeChoice) -> list[TunableSetting]:
     return [setting for setting in choice.settings if setting.scale != "choice"]

@@ -18,7 +18,7 @@ import pytest
 
 from enpire.evolution.agents.programs import WORKSPACES
 from enpire.evolution.experiments import unbiased_estimate
-from enpire.evolution.experiments.events import folded
+from enpire.evolution.experiments.events import replay_events
 from enpire.evolution.experiments.experiment import ExperimentState
 from enpire.store import Run
 from tests.evolution.coding import (
@@ -239,7 +239,7 @@ def test_the_harness_is_killed_and_leaves_nothing_running(tmp_path: Path, kind: 
                 time.sleep(0.05)
         assert subprocess.run(command).returncode == 0
     with Run.open(folder) as run:
-        record = folded(run.ledger.events())
+        record = replay_events(run.ledger.events())
     assert [e.id for e in record.experiments] == [f"{kind}-0-{i}" for i in range(FEW)]
     assert all(e.state is ExperimentState.DROPPED for e in record.experiments)
     assert len(record.decided) == FEW

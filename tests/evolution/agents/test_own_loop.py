@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from enpire.evolution.agents.programs import WORKSPACES, Programmed
+from enpire.evolution.agents.programs import WORKSPACES, ProgramAgent
 from enpire.evolution.experiments.experiment import ExperimentState
 from enpire.sandbox.sandbox import available
 from tests.evolution.coding import FILE, OURS, at, ran, researcher, source
@@ -62,7 +62,7 @@ def test_what_is_refused_or_malformed_is_asked_for_again(tmp_path: Path, kind: s
 @both
 def test_a_budget_that_is_spent_is_said(tmp_path: Path, kind: str) -> None:
     with Replay(lambda heard: Turn("", (call("read_board"),))) as replay:
-        agent = Programmed(f"{kind}-0", at(kind, replay.url, 1), tmp_path / "run", tokens=60_000)
+        agent = ProgramAgent(f"{kind}-0", at(kind, replay.url, 1), tmp_path / "run", tokens=60_000)
         campaign = go(tmp_path / "run", {}, others=[agent])
     (why,) = campaign.record.retired.values()
     assert "the budget of tokens is spent" in why

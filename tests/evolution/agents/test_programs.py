@@ -13,7 +13,7 @@ import pytest
 
 from enpire.errors import CampaignError, PackError
 from enpire.evolution.agents import programs
-from enpire.evolution.agents.programs import OUTPUT, WORKSPACES, Programmed, load_program
+from enpire.evolution.agents.programs import OUTPUT, WORKSPACES, ProgramAgent, load_program
 from enpire.evolution.experiments import unbiased_estimate
 from enpire.evolution.experiments.budget import Ceilings
 from enpire.evolution.experiments.experiment import ExperimentState
@@ -140,7 +140,7 @@ def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pack]:
 @pytest.mark.skipif(not available().works, reason=available().reason)
 def test_a_program_tries_something_and_what_it_used_is_counted(tmp_path: Path, pack: Pack) -> None:
     folder = tmp_path / "run"
-    agent = Programmed("scripted-0", load_program(pack), folder, tokens=1000)
+    agent = ProgramAgent("scripted-0", load_program(pack), folder, tokens=1000)
     campaign = go(folder, {}, ceilings=Ceilings(experiments=1), others=[agent])
     record = campaign.record
     (experiment,) = record.experiments
@@ -160,7 +160,7 @@ def test_a_program_tries_something_and_what_it_used_is_counted(tmp_path: Path, p
 def test_a_program_that_fails_leaves_and_the_others_go_on(tmp_path: Path, pack: Pack) -> None:
     (pack.folder / "agent.py").write_text("raise SystemExit('no idea what to do')")
     folder = tmp_path / "run"
-    agent = Programmed("scripted-0", load_program(pack), folder, tokens=1000)
+    agent = ProgramAgent("scripted-0", load_program(pack), folder, tokens=1000)
     campaign = go(folder, {"one": [FAST]}, others=[agent])
     assert campaign.state.reached
     (why,) = [campaign.record.retired["scripted-0"]]
@@ -175,7 +175,7 @@ def test_a_program_that_has_failed_is_started_again(tmp_path: Path, pack: Pack) 
     path = pack.folder / "agent.toml"
     path.write_text(path.read_text().replace("starts = 1", "starts = 2"))
     folder = tmp_path / "run"
-    agent = Programmed("scripted-0", load_program(pack), folder, tokens=1000)
+    agent = ProgramAgent("scripted-0", load_program(pack), folder, tokens=1000)
     campaign = go(folder, {}, others=[agent])
     assert campaign.record.retired == {"scripted-0": "its program has ended"}
     assert (folder / WORKSPACES / "scripted-0" / OUTPUT).read_text() == "here again\n"
@@ -250,7 +250,7 @@ def test_a_pack_that_cannot_be_says_why(pack: Pack, before: str, after: str, wor
 def test_nothing_is_written_outside_of_the_workspace(tmp_path: Path, pack: Pack) -> None:
     path = pack.folder / "agent.toml"
     path.write_text(path.read_text().replace('"notes/mcp.json"', '"../mcp.json"'))
-    agent = Programmed("scripted-0", load_program(pack), tmp_path / "run", tokens=1000)
+    agent = ProgramAgent("scripted-0", load_program(pack), tmp_path / "run", tokens=1000)
     campaign = go(tmp_path / "run", {}, others=[agent])
     assert "not in the workspace" in campaign.record.retired["scripted-0"]
     assert not list((tmp_path / "run" / WORKSPACES).rglob("mcp.json"))

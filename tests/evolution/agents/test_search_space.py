@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from enpire.errors import UsageError
-from enpire.evolution.agents.search_space import FACTOR, Setting, choice, repertoire
+from enpire.evolution.agents.search_space import FACTOR, TunableSetting, choice, repertoire
 from enpire.improvement import recipe as recipes
 
 LOOKAHEAD = {setting.name: setting for setting in choice("lookahead").settings}
@@ -50,16 +50,16 @@ def test_every_recipe_takes_the_ends_of_its_ranges(name: str) -> None:
 
 
 def test_what_is_out_of_range_or_no_number_has_no_value() -> None:
-    setting = Setting("x", "real", "1.0", 0.25, 4.0)
+    setting = TunableSetting("x", "real", "1.0", 0.25, 4.0)
     assert [setting.value(text) for text in ("5", "0.1", "many", "nan")] == [None] * 4
     assert setting.value("4.0001") == 4.0
 
 
 def test_settings_that_a_recipe_does_not_have_have_no_place() -> None:
     made = choice("bc")
-    assert made.said((("training.lr", "2e-3"),)) is not None
-    assert made.said((("training.rate", "2e-3"),)) is None
-    assert made.said((("training.lr", "7"),)) is None
+    assert made.values((("training.lr", "2e-3"),)) is not None
+    assert made.values((("training.rate", "2e-3"),)) is None
+    assert made.values((("training.lr", "7"),)) is None
 
 
 def test_the_repertoire_is_the_recipes_asked_for_and_the_variants() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from enpire.errors import CampaignError
-from enpire.evolution.agents.search_space import Choice, Setting, choice, repertoire
+from enpire.evolution.agents.search_space import RecipeChoice, TunableSetting, choice, repertoire
 from enpire.evolution.agents.tuner import CHANGES, FAILURE, Tuner, strength
 from enpire.evolution.experiments.effect import Effect
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
@@ -20,7 +20,7 @@ from tests.evolution.agents.surface import BASE, Campaign, Surface, campaign, ra
 
 pytest.importorskip("optuna")
 CHOICES = (choice("replay_bc"), choice("habc"))
-ONE = Choice("one", tuple(Setting(n, "real", "1", 0.1, 10.0) for n in "abc"))
+ONE = RecipeChoice("one", tuple(TunableSetting(n, "real", "1", 0.1, 10.0) for n in "abc"))
 
 
 def decided(
@@ -128,7 +128,7 @@ def test_experiments_it_has_no_place_for_do_no_harm() -> None:
         decided("s2", 9, 1, settings={"nothing": "1"}),
     ]
     proposal = Tuner("t", (ONE,), seed=0).propose([*strange, decided("e", 3, 3)], "start")
-    assert ONE.said(proposal.settings) is not None
+    assert ONE.values(proposal.settings) is not None
 
 
 def test_strength_adds_up_from_base_to_base() -> None:

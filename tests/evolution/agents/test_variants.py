@@ -11,8 +11,8 @@ import pytest
 
 from enpire.errors import RecipeError
 from enpire.improvement import recipe as recipes
+from enpire.improvement.behaviour_cloning import Training
 from enpire.improvement.recipe import RecipeInputs
-from enpire.improvement.trainer import Training
 from enpire.packs.finder import shipped
 from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec
 from enpire.types import Episode, Outcome, Purpose, Verdict

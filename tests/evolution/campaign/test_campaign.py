@@ -12,7 +12,7 @@ from enpire.evolution.campaign import campaign as campaigns
 from enpire.evolution.campaign import event_log
 from enpire.evolution.experiments import unbiased_estimate as fresh
 from enpire.evolution.experiments.budget import Ceilings
-from enpire.evolution.experiments.events import LEASE, Record, folded
+from enpire.evolution.experiments.events import LEASE, CampaignState, replay_events
 from enpire.evolution.experiments.experiment import ExperimentState
 from enpire.store import Run
 from enpire.types import Purpose
@@ -28,9 +28,9 @@ def soon_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(campaigns, "LOOK_S", 0.0)
 
 
-def known(folder: Path) -> Record:
+def known(folder: Path) -> CampaignState:
     with Run.open(folder) as run:
-        return folded(run.ledger.events())
+        return replay_events(run.ledger.events())
 
 
 def states(folder: Path) -> dict[str, ExperimentState]:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from enpire.evolution.campaign.event_log import DECIDED
-from enpire.evolution.experiments.events import FIRST, folded
+from enpire.evolution.experiments.events import FIRST, replay_events
 from enpire.evolution.experiments.experiment import ExperimentState
 from enpire.store import Run
 from tests.evolution.hostile.arena import needs_sandbox
@@ -82,7 +82,7 @@ def lives(folder: Path, temporary: Path, rng: np.random.Generator, kills: dict[s
 
 def counted_once(folder: Path) -> None:
     with Run.open(folder) as run:
-        record = folded(run.ledger.events())
+        record = replay_events(run.ledger.events())
         for agent, tried in (PLAN | CODED).items():
             own = [e.id for e in record.experiments if e.agent == agent]
             assert own == [f"{agent}-{i}" for i in range(len(tried))]

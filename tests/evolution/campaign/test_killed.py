@@ -13,7 +13,7 @@ import pytest
 from enpire.evolution.audit import audit
 from enpire.evolution.campaign.event_log import DECIDED
 from enpire.evolution.experiments import unbiased_estimate
-from enpire.evolution.experiments.events import MATCH, folded
+from enpire.evolution.experiments.events import MATCH, replay_events
 from enpire.store import Run
 from enpire.types import Purpose
 
@@ -35,7 +35,7 @@ def test_a_campaign_is_killed_at_random_thirty_times(
     assert killed >= 5, "it was hardly disturbed"
     assert not lives(folder, 10**9)
     with Run.open(folder) as run:
-        record = folded(run.ledger.events())
+        record = replay_events(run.ledger.events())
         assert [e.id for e in record.experiments if e.agent == "one"] == ["one-0", "one-1"]
         assert [e.id for e in record.experiments if e.agent == "two"] == ["two-0"]
         decided = [e for e in record.experiments if e.decided]

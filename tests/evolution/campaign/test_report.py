@@ -8,7 +8,7 @@ import pytest
 
 from enpire.evolution.campaign import report
 from enpire.evolution.experiments.effect import Effect
-from enpire.evolution.experiments.events import EXPERIMENT, MATCH, USED, MatchOutcome, Used
+from enpire.evolution.experiments.events import EXPERIMENT, MATCH, USED, MatchOutcome, ModelUse
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
 from enpire.rollout.evaluation.comparison import PairedRecord
 from enpire.rollout.evaluation.seeds import stream
@@ -40,8 +40,8 @@ def folder(tmp_path: Path) -> Path:
             ExperimentState.FAILED, reason="nan |\n# Campaign on reach: target 0.9 reached"
         )
         run.ledger.add_event(EventRow(2, EXPERIMENT, failed.as_json()))
-        run.ledger.add_event(EventRow(0, USED, Used(1200, 0.5).as_json("a")))
-        run.ledger.add_event(EventRow(0, USED, Used(300, 0.25).as_json("a")))
+        run.ledger.add_event(EventRow(0, USED, ModelUse(1200, 0.5).as_json("a")))
+        run.ledger.add_event(EventRow(0, USED, ModelUse(300, 0.25).as_json("a")))
         check = next(stream(TINY.seed, "check", 1))
         trial, again = Purpose.EVALUATION, Purpose.EVALUATION
         lost = Verdict(Outcome.FAILURE)

@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from enpire.evolution.agents.program import Program
-from enpire.evolution.drafting.extraction import digest, taken, write
+from enpire.evolution.agents.program import AgentProgram
+from enpire.evolution.drafting.extraction import digest, extract, write
 from enpire.evolution.drafting.sandboxed_commands import DraftBench, DraftTrial
 from enpire.evolution.drafting.session import WORK, DraftRequest
 from enpire.packs.finder import content_hash, find
@@ -52,18 +52,18 @@ server.stdin.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\\
 """
 
 
-def program(folder: Path, script: str, starts: int = 1) -> Program:
+def program(folder: Path, script: str, starts: int = 1) -> AgentProgram:
     """An agent that is this script, after `BEGINS`."""
     folder.mkdir()
     (folder / "agent.py").write_text(BEGINS + script)
     command = ("{python}", "-I", "-S", "{pack}/agent.py", "{python}", "{bridge}", "{tools}")
-    return Program("scripted", folder, command, "{method}\n\n{brief}\n", starts=starts)
+    return AgentProgram("scripted", folder, command, "{method}\n\n{brief}\n", starts=starts)
 
 
 def begun(folder: Path, files: Mapping[str, bytes] = TEMPLATE) -> DraftRequest:
     """A draft as it begins, in `folder`."""
     write(files, folder / WORK / NAME)
-    began = digest(taken(folder / WORK, NAME).files)
+    began = digest(extract(folder / WORK, NAME).files)
     return DraftRequest(NAME, "insert a USB plug", "so101", "scripted", began)
 
 

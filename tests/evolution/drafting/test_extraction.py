@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from enpire.evolution.drafting import extraction
-from enpire.evolution.drafting.extraction import DraftError, digest, taken
+from enpire.evolution.drafting.extraction import DraftError, digest, extract
 
 HOSTILE = {  # name: part of the reason
     "certificate.json": "the harness writes it",
@@ -40,7 +40,7 @@ def workspace(tmp_path: Path) -> Path:
 
 
 def test_plain_files_are_taken(workspace: Path) -> None:
-    found = taken(workspace, "mine")
+    found = extract(workspace, "mine")
     assert found.files == {"task.py": b"task", "inner/mesh.stl": b"\0"}
     assert found.left == []
 
@@ -50,7 +50,7 @@ def test_what_is_not_a_pack_s_is_left_behind(workspace: Path, name: str) -> None
     path = workspace / "mine" / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("{}")
-    found = taken(workspace, "mine")
+    found = extract(workspace, "mine")
     assert set(found.files) == {"task.py", "inner/mesh.stl"}
     (why,) = found.left
     assert HOSTILE[name] in why
@@ -63,43 +63,43 @@ def test_no_link_is_followed(workspace: Path, tmp_path: Path) -> None:
     (secret / "key.txt").write_text("secret")
     (workspace / "mine" / "key.txt").symlink_to(secret / "key.txt")
     (workspace / "mine" / "all").symlink_to(secret)
-    found = taken(workspace, "mine")
+    found = extract(workspace, "mine")
     assert set(found.files) == {"task.py", "inner/mesh.stl"}
     assert found.left == ["all: a link", "key.txt: a link"]
     (workspace / "other").symlink_to(secret)
     with pytest.raises(DraftError, match="other is not in the workspace"):
-        taken(workspace, "other")
+        extract(workspace, "other")
     (workspace / "mine" / "task.py").unlink()
     (workspace / "mine" / "task.py").symlink_to(secret / "key.txt")
     with pytest.raises(DraftError, match=r"no task\.py"):
-        taken(workspace, "mine")
+        extract(workspace, "mine")
 
 
 @pytest.mark.timeout(20)
 def test_nothing_is_waited_for(workspace: Path) -> None:
     os.mkfifo(workspace / "mine" / "pipe.txt")
-    assert "no plain file" in taken(workspace, "mine").left[0]
+    assert "no plain file" in extract(workspace, "mine").left[0]
 
 
 def test_too_much_is_refused(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extraction, "MOST_OF_ONE", 100)
     (workspace / "mine" / "large.txt").write_bytes(bytes(101))
-    assert "more than" in taken(workspace, "mine").left[0]
+    assert "more than" in extract(workspace, "mine").left[0]
     monkeypatch.setattr(extraction, "MOST_BYTES", 100)
     for i in range(2):
         (workspace / "mine" / f"part{i}.txt").write_bytes(bytes(60))
     with pytest.raises(DraftError, match="more than 200 files or"):
-        taken(workspace, "mine")
+        extract(workspace, "mine")
     monkeypatch.setattr(extraction, "MOST_ENTRIES", 4)
     with pytest.raises(DraftError, match="more than 4 files and folders"):
-        taken(workspace, "mine")
+        extract(workspace, "mine")
 
 
 def test_folders_are_so_deep_at_most(workspace: Path) -> None:
     deep = workspace / "mine" / "a/b/c/d/e/f"
     deep.mkdir(parents=True)
     (deep / "x.txt").write_text("")
-    assert "deep at most" in taken(workspace, "mine").left[0]
+    assert "deep at most" in extract(workspace, "mine").left[0]
 
 
 def test_a_digest_is_of_names_and_bytes() -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from enpire.commands import show
+from enpire.cli import show
 from enpire.evolution.campaign import report
-from enpire.evolution.experiments.accounts import Accounts, Spent, accounts, millions, used_by
-from enpire.evolution.experiments.events import USED, Used
+from enpire.evolution.experiments.accounts import Accounts, Costs, accounts, millions, used_by
+from enpire.evolution.experiments.events import USED, ModelUse
 from enpire.store import EventRow, Interval, Phase, Run, SealedRow
 from enpire.types import Purpose
 from tests.evolution.moving import TINY, config
@@ -23,7 +23,7 @@ from tests.store.samples import episode
 def run(tmp_path: Path) -> Iterator[Run]:
     """Two stations, 40 s; an agent that used 1500 tokens, then a policy that passed."""
     with Run.create(tmp_path / "run", config(TINY)) as made:
-        for used in (Used(1200, 0.5), Used(300, 0.25)):
+        for used in (ModelUse(1200, 0.5), ModelUse(300, 0.25)):
             made.ledger.add_event(EventRow(0, USED, used.as_json("a")))
         intervals = [
             Interval(0, Phase.EXECUTE, 0.0, 12.0),
@@ -47,7 +47,7 @@ def test_robots_and_tokens_are_shares_of_all_time(run: Run) -> None:
     found = accounts(run)
     assert found.mru == pytest.approx(16.0 / 40.0)
     assert found.mtu == pytest.approx(1500 / 1.5)
-    assert found.total == Spent(90.0, 2 * 3.5, 1500, 0.75)
+    assert found.total == Costs(90.0, 2 * 3.5, 1500, 0.75)
     assert (found.gpu, found.success) == (None, None)
     assert str(found) == "MRU 40%, no GPU, MTU 1000 tokens/min, tokens to success >1500"
     assert show.report(run)["campaign"] == found.as_json()
@@ -56,20 +56,20 @@ def test_robots_and_tokens_are_shares_of_all_time(run: Run) -> None:
 
 def test_tokens_to_success_are_those_before_a_policy_first_passed(run: Run) -> None:
     examined(run, 1, 24)  # below the target
-    run.ledger.add_event(EventRow(0, USED, Used(1_000_000, 2.0).as_json("a")))
+    run.ledger.add_event(EventRow(0, USED, ModelUse(1_000_000, 2.0).as_json("a")))
     examined(run, 2, 25)
     run.add_episodes([episode("three")], [])
-    run.ledger.add_event(EventRow(0, USED, Used(5_000_000, 9.0).as_json("a")))
+    run.ledger.add_event(EventRow(0, USED, ModelUse(5_000_000, 9.0).as_json("a")))
     examined(run, 3, 27)
     found = accounts(run)
     assert found.total.tokens == 6_001_500
-    assert found.success == Spent(90.0, 2 * 3.5, 1_001_500, 2.75)
+    assert found.success == Costs(90.0, 2 * 3.5, 1_001_500, 2.75)
     assert found.as_json()["to_success"]["tokens"] == 1_001_500
     assert str(found).endswith("tokens to success 1.0M")
 
 
 def test_before_any_time_has_passed_there_is_no_rate() -> None:
-    nothing = Accounts(0.5, None, Spent(0.0, 0.0, 0, 0.0), None)
+    nothing = Accounts(0.5, None, Costs(0.0, 0.0, 0, 0.0), None)
     assert math.isnan(nothing.mtu)
     assert str(nothing) == "MRU 50%, no GPU, no tokens"
 
@@ -77,7 +77,7 @@ def test_before_any_time_has_passed_there_is_no_rate() -> None:
 def test_what_was_used_by_a_time(run: Run) -> None:
     first, second = run.ledger.events()
     assert used_by([first, second], first.at).tokens in (1200, 1500)  # one clock tick for both
-    assert used_by([first, second], first.at - 1.0) == Used()
+    assert used_by([first, second], first.at - 1.0) == ModelUse()
 
 
 @pytest.mark.parametrize(

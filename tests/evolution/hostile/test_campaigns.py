@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from enpire.environment.core.jobs import named
+from enpire.environment.core.jobs import episode_id
 from enpire.errors import CampaignError, RecipeError, StoreError
 from enpire.evolution.agents.tools import Tools
 from enpire.evolution.audit import audit
@@ -24,9 +24,9 @@ from enpire.evolution.experiments import unbiased_estimate
 from enpire.evolution.experiments.effect import Effect
 from enpire.evolution.experiments.events import EXPERIMENT, RELEASED
 from enpire.evolution.experiments.experiment import SETTING, Experiment, ExperimentState
-from enpire.evolution.knowledge.board import OWN, Board
-from enpire.evolution.program_policies.sandboxed_training import Either, foreign
-from enpire.improvement.training import TrainingRequest
+from enpire.evolution.knowledge.board import OWN, FindingsBoard
+from enpire.evolution.program_policies.sandboxed_training import RoutingTrainer, foreign
+from enpire.improvement.training_process import TrainingRequest
 from enpire.policies import ChunkPolicy, ChunkSpec, metadata
 from enpire.rollout.evaluation.comparison import Decision, PairedRecord
 from enpire.rollout.evaluation.paired_comparison import PairedComparison
@@ -81,7 +81,6 @@ def mine(**changed: object) -> Experiment:
 WON = Effect(PairedRecord(20, 0, 0))
 FORGERIES = (
     Forgery("has-another-s-tried", lambda c: Tools(c, "mallory").run_trials("one-0"), "is one's"),
-    Forgery("withdraws-another-s", lambda c: c.withdraw("mallory", "one-0", "bad"), "is one's"),
     Forgery(
         "proposes-in-another-s-name",
         lambda c: AgentSession(c, "mallory").propose(mine(agent="one")),
@@ -268,7 +267,7 @@ def test_a_report_keeps_what_is_said_in_its_place(lie: str, tmp_path: Path) -> N
             failed = one.to(ExperimentState.FAILED, reason=words)
             run.ledger.add_event(EventRow(1, EXPERIMENT, one.as_json()))
             run.ledger.add_event(EventRow(1, EXPERIMENT, failed.as_json()))
-            with contextlib.closing(Board.open(folder)) as board:
+            with contextlib.closing(FindingsBoard.open(folder)) as board:
                 board.post("mallory", words, ["mallory-0"], {"mallory-0": failed})
             return report.report(run).splitlines()
 
@@ -332,7 +331,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
 def trained(run: Run, text: str) -> ChunkPolicy:
     """The candidate of somebody's own recipe."""
     recipe = foreign("mine", text, (("speed", "0.75"),))
-    training = Either(Here()).begin(run, TrainingRequest(recipe, SPEC, 1, "policy-0", 0))
+    training = RoutingTrainer(Here()).begin(run, TrainingRequest(recipe, SPEC, 1, "policy-0", 0))
     candidate = training.candidate(120.0)
     assert candidate is not None
     assert isinstance(candidate.policy, ChunkPolicy)
@@ -368,7 +367,7 @@ def test_a_process_that_outlives_is_there_while_it_trains(run: Run) -> None:
     mark = f"lingering-{os.getpid()}-control"
     text = f"{LINGERS % mark}\ntime.sleep(60)\n"
     recipe = foreign("mine", text, ())
-    training = Either(Here()).begin(run, TrainingRequest(recipe, SPEC, 1, "policy-0", 0))
+    training = RoutingTrainer(Here()).begin(run, TrainingRequest(recipe, SPEC, 1, "policy-0", 0))
     until(lambda: running(mark), 60.0)
     training.cancel()
     until(lambda: not running(mark))
@@ -445,7 +444,7 @@ def judged(
     seed: int, policy: str, outcome: Outcome, execute: float = 1.0, stage: str = ""
 ) -> Episode:
     return episode(
-        named(Purpose.EVALUATION, 1, policy, seed),
+        episode_id(Purpose.EVALUATION, 1, policy, seed),
         purpose=Purpose.EVALUATION,
         policy=policy,
         round=1,

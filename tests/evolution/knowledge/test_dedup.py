@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
-from enpire.evolution.knowledge.dedup import THRESHOLD, changed, duplicates, likeness
+from enpire.evolution.knowledge.dedup import THRESHOLD, changed, duplicates, similarity
 
 
 def proposal(hypothesis: str, recipe: str = "lookahead", **settings: str) -> Experiment:
@@ -83,28 +83,28 @@ DIFFERENT = [
 
 @pytest.mark.parametrize(("one", "other"), SAME)
 def test_the_same_is_recognised(one: Experiment, other: Experiment) -> None:
-    assert likeness(one, other) >= THRESHOLD + 0.05
-    assert likeness(other, one) == pytest.approx(likeness(one, other))
+    assert similarity(one, other) >= THRESHOLD + 0.05
+    assert similarity(other, one) == pytest.approx(similarity(one, other))
 
 
 @pytest.mark.parametrize(("one", "other"), DIFFERENT)
 def test_what_differs_is_left_alone(one: Experiment, other: Experiment) -> None:
-    assert likeness(one, other) <= THRESHOLD - 0.05
+    assert similarity(one, other) <= THRESHOLD - 0.05
 
 
 def test_the_same_change_is_the_same_whatever_is_said() -> None:
     one = proposal("Because of the rim", tries="96")
-    assert likeness(one, proposal("Entirely other words", tries="96")) == 1.0
-    assert likeness(one, replace(one, base="round-2", hypothesis="Other")) < 1.0
+    assert similarity(one, proposal("Entirely other words", tries="96")) == 1.0
+    assert similarity(one, replace(one, base="round-2", hypothesis="Other")) < 1.0
     usual = proposal("rlpd as it is", "rlpd")
-    assert likeness(usual, replace(usual, hypothesis="no change at all")) == 1.0
+    assert similarity(usual, replace(usual, hypothesis="no change at all")) == 1.0
 
 
 def test_code_of_ones_own_is_told_apart_by_words() -> None:
     one = replace(proposal("Weigh failures by where they ended", "mine"), source="RECIPE = A")
     other = replace(proposal("Add noise to wrist forces only", "mine"), source="RECIPE = B")
-    assert likeness(one, other) < THRESHOLD
-    assert likeness(one, replace(one, source="RECIPE = B")) == 1.0
+    assert similarity(one, other) < THRESHOLD
+    assert similarity(one, replace(one, source="RECIPE = B")) == 1.0
 
 
 def test_changes_are_told_by_direction() -> None:

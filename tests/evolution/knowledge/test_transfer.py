@@ -11,13 +11,18 @@ from enpire.errors import CampaignError
 from enpire.evolution.agents.tools import Tools
 from enpire.evolution.agents.tuner import Tuner
 from enpire.evolution.campaign import campaign as campaigns
-from enpire.evolution.campaign.agent import Proposing
+from enpire.evolution.campaign.agent import ProposerAgent
 from enpire.evolution.experiments import unbiased_estimate
 from enpire.evolution.experiments.events import FIRST, RETIRED, retirement
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
 from enpire.evolution.knowledge import transfer
-from enpire.evolution.knowledge.board import Board
-from enpire.evolution.knowledge.transfer import AGENT, Carried, Idea, carry
+from enpire.evolution.knowledge.board import FindingsBoard
+from enpire.evolution.knowledge.transfer import (
+    AGENT,
+    TransferredKnowledge,
+    TransferredRecipe,
+    read_transfer,
+)
 from enpire.store import EventRow, PolicyRow, Run
 from tests.environment.reach import reach_stations
 from tests.evolution.moving import FAST, MOVES, SLOW, TINY, config, go
@@ -31,7 +36,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patched.setattr(campaigns, "LOOK_S", 0.0)
         folder = tmp_path_factory.mktemp("carried") / "run"
         done = go(folder, {"one": [-1.0, FAST, SLOW]})
-    board = Board.open(folder)
+    board = FindingsBoard.open(folder)
     board.post("one", "fast\u202e is better\nby far", ["one-1"], known(done))
     board.close()
     return folder
@@ -41,14 +46,14 @@ def known(campaign: campaigns.Campaign) -> dict[str, Experiment]:
     return {e.id: e for e in campaign.record.experiments}
 
 
-def taken(source: Path) -> Carried:
+def taken(source: Path) -> TransferredKnowledge:
     with Run.open(source) as run:
-        return carry(run)
+        return read_transfer(run)
 
 
 def test_it_is_findings_and_kept_recipes_with_their_code(source: Path) -> None:
     found = taken(source)
-    assert found.ideas == (Idea("one-1", "moves", (("speed", "1.0"),), MOVES),)
+    assert found.ideas == (TransferredRecipe("one-1", "moves", (("speed", "1.0"),), MOVES),)
     assert "On reach: fast is better\nby far" in found.findings
     assert found.origin["task"] == "reach"
     assert found.files == {"carried/one-1.py": MOVES}
@@ -62,7 +67,7 @@ def test_no_policy_no_seed_and_no_count_comes_with_it(source: Path, tmp_path: Pa
     assert "effect" not in text
     with Run.open(source) as run:
         assert not any(str(row.seed) in text for row in run.ledger.episodes())
-    board = Board.open(tmp_path)
+    board = FindingsBoard.open(tmp_path)
     for _ in range(2):
         found.post(board)
     assert {f.agent for f in board.findings.values()} == {AGENT}
@@ -85,7 +90,7 @@ def test_the_hash_tells_of_what_had_happened(tmp_path: Path) -> None:
     hashes: list[str] = []
     with Run.create(tmp_path / "run", config(TINY)) as run:
         for _ in range(2):
-            hashes += [carry(run).sha256, carry(run).sha256]
+            hashes += [read_transfer(run).sha256, read_transfer(run).sha256]
             run.ledger.add_event(EventRow(0, RETIRED, retirement("one", "done")))
     assert hashes[0] == hashes[1] != hashes[2] == hashes[3]
 
@@ -99,7 +104,7 @@ def test_a_tuner_tries_it_first_and_as_it_is(
     folder = tmp_path / "run"
     Run.create(folder, config(TINY)).close()
     found.write(folder)
-    tuner = Proposing(Tuner("tuner-0", (), 0, carried=found.ideas))
+    tuner = ProposerAgent(Tuner("tuner-0", (), 0, transferred=found.ideas))
     done = go(folder, {}, others=[tuner])
     (one,) = done.record.experiments
     assert (one.recipe, one.settings, one.source) == ("moves", (("speed", "1.0"),), MOVES)
@@ -110,8 +115,10 @@ def test_a_tuner_tries_it_first_and_as_it_is(
 
 
 def test_two_tuners_do_not_try_the_same() -> None:
-    ideas = tuple(Idea(f"a-{i}", "bc", (("training.steps", str(i)),)) for i in range(2))
-    one, two = (Tuner(f"tuner-{i}", (), 0, carried=ideas) for i in range(2))
+    ideas = tuple(
+        TransferredRecipe(f"a-{i}", "bc", (("training.steps", str(i)),)) for i in range(2)
+    )
+    one, two = (Tuner(f"tuner-{i}", (), 0, transferred=ideas) for i in range(2))
     first = one.propose([], FIRST)
     second = two.propose([first], FIRST)
     assert [first.settings, second.settings] == [ideas[0].settings, ideas[1].settings]
@@ -127,12 +134,16 @@ def test_a_loop_has_the_recipes_of_what_it_promoted(tmp_path: Path) -> None:
         run.ledger.add_policy(PolicyRow("policy-1", "", "b", recipe="bc", round=1))
         row = PolicyRow("policy-2", "", "c", recipe="replay_bc", round=2, state="incumbent")
         run.ledger.add_policy(row)
-        found = carry(run)
+        found = read_transfer(run)
     assert [idea.recipe for idea in found.ideas] == ["replay_bc"]
     assert found.ideas[0].settings == (("training.steps", "7"),)
 
 
 def test_what_cannot_be_run_here_stays_behind() -> None:
-    ideas = (Idea("a", "bc"), Idea("b", "gone"), Idea("c", "bc", (("gone", "1"),)))
-    found = Carried("t", "r", "", (), ideas).fitting(reach_stations())
+    ideas = (
+        TransferredRecipe("a", "bc"),
+        TransferredRecipe("b", "gone"),
+        TransferredRecipe("c", "bc", (("gone", "1"),)),
+    )
+    found = TransferredKnowledge("t", "r", "", (), ideas).fitting(reach_stations())
     assert found.ideas == ideas[:1]

@@ -6,7 +6,7 @@ import math
 
 from enpire.environment import Job
 from enpire.environment.core.controller import ChunkedController
-from enpire.evolution.program_policies.action_guard import guarded
+from enpire.evolution.program_policies.action_guard import guard_actions
 from enpire.types import Episode, Outcome, Purpose
 from tests.environment.reach import Speed, reach_stations
 
@@ -35,20 +35,20 @@ def ran(*controllers: object) -> list[Episode]:
 
 
 def test_only_who_returns_no_action_fails() -> None:
-    bad, good = ran(guarded(Speed(math.nan), "bad", 7), guarded(Speed(), "good", 7))
+    bad, good = ran(guard_actions(Speed(math.nan), "bad", 7), guard_actions(Speed(), "good", 7))
     assert bad.verdict.outcome is Outcome.FAILURE
     assert "bad: the policy returned actions that are not finite" in bad.verdict.reason
     assert good.verdict.outcome is Outcome.SUCCESS
 
 
 def test_a_plan_that_is_none_fails_likewise() -> None:
-    controller = guarded(Plans(), "bad", 7)
+    controller = guard_actions(Plans(), "bad", 7)
     assert isinstance(controller, ChunkedController)
-    bad, good = ran(controller, guarded(Speed(), "good", 7))
+    bad, good = ran(controller, guard_actions(Speed(), "good", 7))
     assert bad.verdict.outcome is Outcome.FAILURE
     assert "not finite" in bad.verdict.reason
     assert good.verdict.outcome is Outcome.SUCCESS
 
 
 def test_a_controller_that_does_not_plan_is_not_made_to() -> None:
-    assert not isinstance(guarded(Speed(), "plain", 7), ChunkedController)
+    assert not isinstance(guard_actions(Speed(), "plain", 7), ChunkedController)

@@ -10,13 +10,13 @@ import pytest
 from enpire.errors import CampaignError, PolicyError, RecipeError
 from enpire.evolution.campaign import campaign as campaigns
 from enpire.evolution.experiments import unbiased_estimate
-from enpire.evolution.experiments.events import folded
+from enpire.evolution.experiments.events import replay_events
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState, from_json
 from enpire.evolution.program_policies import policy_host
 from enpire.evolution.program_policies.policy_process import PolicyProcess
-from enpire.evolution.program_policies.sandboxed_training import Either
+from enpire.evolution.program_policies.sandboxed_training import RoutingTrainer
 from enpire.improvement.recipe import ConfiguredRecipe
-from enpire.improvement.training import TrainingRequest
+from enpire.improvement.training_process import TrainingRequest
 from enpire.policies import ChunkSpec, ProgramPolicy
 from enpire.sandbox.sandbox import Confinement
 from enpire.store import Run
@@ -51,7 +51,7 @@ def test_the_better_program_is_kept_and_examined_and_the_others_are_not(tmp_path
     campaign = go(folder, {}, others=others)
     assert campaign.state.reached
     with Run.open(folder) as run:
-        record = folded(run.ledger.events())
+        record = replay_events(run.ledger.events())
         states = {e.id: e.state for e in record.experiments}
         assert states == {
             "one-0": ExperimentState.FAILED,
@@ -73,7 +73,7 @@ def test_the_better_program_is_kept_and_examined_and_the_others_are_not(tmp_path
 def test_a_recipe_leaves_a_program(run: Run) -> None:
     from enpire.evolution.program_policies.sandboxed_training import foreign
 
-    training = Either(Here()).begin(
+    training = RoutingTrainer(Here()).begin(
         run, TrainingRequest(foreign("mine", LEAVES, ()), SPEC, 1, "", 0)
     )
     candidate = training.candidate(240.0)
@@ -84,8 +84,10 @@ def test_a_recipe_leaves_a_program(run: Run) -> None:
 
 
 def written(run: Run, text: str) -> ProgramPolicy:
-    asked = TrainingRequest(ConfiguredRecipe("mine", policy_host.Written(text)), SPEC, 1, "", 0)
-    candidate = Either(Here(), Confinement.NONE).begin(run, asked).candidate(240.0)
+    asked = TrainingRequest(
+        ConfiguredRecipe("mine", policy_host.WrittenRecipe(text)), SPEC, 1, "", 0
+    )
+    candidate = RoutingTrainer(Here(), Confinement.NONE).begin(run, asked).candidate(240.0)
     assert candidate is not None
     assert isinstance(candidate.policy, ProgramPolicy)
     return candidate.policy

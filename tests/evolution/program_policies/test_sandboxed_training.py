@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from enpire.errors import EnpireError, RecipeError
-from enpire.evolution.program_policies.sandboxed_training import Either, foreign, modest
-from enpire.improvement.training import TrainingHandle, TrainingRequest
+from enpire.evolution.program_policies.sandboxed_training import RoutingTrainer, foreign, modest
+from enpire.improvement.training_process import TrainingHandle, TrainingRequest
 from enpire.policies import ChunkPolicy, ChunkSpec, metadata
 from enpire.sandbox.sandbox import available
 from enpire.store import Run
@@ -58,7 +58,7 @@ def run(tmp_path: Path) -> Run:
 
 def begun(run: Run, text: str, *settings: tuple[str, str]) -> TrainingHandle:
     recipe = foreign("mine", text, settings)
-    return Either(Here()).begin(run, TrainingRequest(recipe, SPEC, 1, "policy-0", 0))
+    return RoutingTrainer(Here()).begin(run, TrainingRequest(recipe, SPEC, 1, "policy-0", 0))
 
 
 @pytest.mark.skipif(not available().works, reason=available().reason)

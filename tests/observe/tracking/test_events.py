@@ -93,7 +93,7 @@ def test_a_disk_that_refuses_ends_no_run(tmp_path: Path) -> None:
 class _Hanging:
     """A tracker that never comes back."""
 
-    def known(self) -> set[Key]:
+    def known_keys(self) -> set[Key]:
         return set()
 
     def log(self, scalars: Sequence[Scalar]) -> None:

@@ -15,8 +15,8 @@ from enpire.cli import main
 from enpire.observe.tracking.choice import tracker
 from enpire.observe.tracking.identity import PROJECT, TrackedRun, tracked_run
 from enpire.observe.tracking.scalars import Key, ScalarReader
+from enpire.observe.tracking.sent_file import SentFile
 from enpire.observe.tracking.thread import TrackingThread
-from enpire.observe.tracking.told import ToldFile
 from enpire.store import Run
 from tests.observe.tracking.made_run import begin, go_on
 
@@ -130,7 +130,7 @@ def test_wandb_holds_what_is_recorded(run: Run, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_what_was_told_survives_a_kill(tmp_path: Path) -> None:
-    told = ToldFile(tmp_path / "told.jsonl")
+    told = SentFile(tmp_path / "told.jsonl")
     assert told.read() == set()
     told.add([Key("a/b", 1), Key("a/c", 2)])
     with told._path.open("a") as file:

@@ -10,7 +10,7 @@ import pytest
 
 from enpire.certification.fakes import FakeResult, show
 from enpire.environment import Fake, Stations, build_stations
-from tests.graphics import eyes_of
+from tests.graphics import verifier_cameras_of
 
 SEED = 300
 
@@ -53,11 +53,11 @@ def test_no_fake_deceives_sensors_or_truth(stations: Stations) -> None:
 
 
 def test_no_fake_deceives_cameras(stations: Stations) -> None:
-    eyes = eyes_of(stations)
+    verifier_cameras = verifier_cameras_of(stations)
     try:
-        results = list(show(stations, [SEED], eyes))
+        results = list(show(stations, [SEED], verifier_cameras))
     finally:
-        eyes.close()
+        verifier_cameras.close()
     require_undeceived(results, 2 * len(stations.task.fakes()))
     assert {result.judge for result in results} == {"sensors", "cameras"}
 

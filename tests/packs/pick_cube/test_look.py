@@ -20,7 +20,7 @@ from enpire.environment import (
     build_stations,
 )
 from enpire.types import FloatArray, Outcome, PredicateState, Purpose, Verdict
-from tests.graphics import eyes_of
+from tests.graphics import verifier_cameras_of
 
 from .modules import module
 
@@ -45,7 +45,7 @@ class Shot:
 def shots() -> Iterator[tuple[Shot, Shot]]:
     """The cube on the bench, and the same cube lifted, at the end of a demonstration."""
     stations = build_stations("pick_cube", 1, 1)
-    eyes = eyes_of(stations)
+    verifier_cameras = verifier_cameras_of(stations)
 
     def shot() -> Shot:
         stations.wait()
@@ -53,7 +53,7 @@ def shots() -> Iterator[tuple[Shot, Shot]]:
         readings, _ = stations.sensors.read(row, [0])
         cube = stations.twin.site_xpos[0, stations.twin.model.site("task_cube").id].copy()
         readings = replace(readings, position=np.full_like(readings.position, np.nan))
-        return Shot(stations, eyes.look(0, 0.44, list).result(), readings, cube)
+        return Shot(stations, verifier_cameras.look(0, 0.44, list).result(), readings, cube)
 
     stations.begin(0, Job(2, Purpose.DEMONSTRATION, Demonstrations(stations.task), "p"))
     for _ in range(20):
@@ -62,7 +62,7 @@ def shots() -> Iterator[tuple[Shot, Shot]]:
     while stations.busy:
         stations.tick()
     yield before, shot()
-    eyes.close()
+    verifier_cameras.close()
 
 
 def test_a_lifted_cube_is_a_success_without_a_tracker(shots: tuple[Shot, Shot]) -> None:

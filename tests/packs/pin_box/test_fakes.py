@@ -6,7 +6,7 @@ import pytest
 
 from enpire.certification.fakes import SENSORS, FakeResult, show
 from enpire.environment import Fake, Stations, build_stations
-from tests.graphics import eyes_of
+from tests.graphics import verifier_cameras_of
 
 from .samples import module
 
@@ -15,12 +15,12 @@ def shown(*fakes: Fake, cameras: bool = False) -> list[FakeResult]:
     """What is said of some fakes, one seed each."""
     stations: Stations = build_stations("pin_box", 1, 1)
     stations.task.fakes = lambda: fakes  # type: ignore[method-assign]
-    eyes = eyes_of(stations) if cameras else None
+    verifier_cameras = verifier_cameras_of(stations) if cameras else None
     try:
-        return list(show(stations, [0], eyes))
+        return list(show(stations, [0], verifier_cameras))
     finally:
-        if eyes is not None:
-            eyes.close()
+        if verifier_cameras is not None:
+            verifier_cameras.close()
 
 
 def fake(name: str) -> Fake:

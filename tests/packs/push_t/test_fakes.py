@@ -7,7 +7,7 @@ import pytest
 
 from enpire.certification.fakes import show
 from enpire.environment import Fake, Stations, build_stations
-from tests.graphics import eyes_of
+from tests.graphics import verifier_cameras_of
 from tests.packs.truths import made, shown
 
 from .modules import module
@@ -39,7 +39,7 @@ def test_a_fake_deceives_neither_verifier_nor_truth(stations: Stations, name: st
 
 @pytest.mark.medium
 def test_no_fake_deceives_the_cameras(stations: Stations) -> None:
-    found = [r for r in show(stations, [0], eyes_of(stations)) if r.judge == "cameras"]
+    found = [r for r in show(stations, [0], verifier_cameras_of(stations)) if r.judge == "cameras"]
     assert len(found) == len(NAMES)
     assert [r.fake for r in found if r.said or not r.shown] == []
 

@@ -10,9 +10,9 @@ import pytest
 
 from enpire.certification.hostile import scenes
 from enpire.environment import CameraView, Evidence, Stations, build_stations
-from enpire.environment.cameras.twin_cameras import TwinEyes
+from enpire.environment.cameras.twin_cameras import TwinVerifierCameras
 from enpire.types import Outcome, PredicateState, Verdict
-from tests.graphics import eyes_of
+from tests.graphics import verifier_cameras_of
 
 from .modules import module
 from .test_verify import readings
@@ -23,8 +23,8 @@ GOAL, LAST = module("geometry").GOAL, module("task").LAST
 class Bench:
     """A station whose block is put down by hand."""
 
-    def __init__(self, stations: Stations, eyes: TwinEyes) -> None:
-        self.stations, self.eyes = stations, eyes
+    def __init__(self, stations: Stations, verifier_cameras: TwinVerifierCameras) -> None:
+        self.stations, self.verifier_cameras = stations, verifier_cameras
         self.at = stations.twin.model.joint("task_block").qposadr[0]
         self.start = stations.twin.qpos[0].copy()
 
@@ -37,7 +37,7 @@ class Bench:
         cos, sin = np.cos(yaw / 2), np.sin(yaw / 2)
         turned = (cos * around[0], cos * around[1], sin * around[1], sin * around[0])
         twin.qpos[0, self.at : self.at + 7] = (x, y, height, *turned)
-        return self.eyes.look(0, 0.0, list).result()
+        return self.verifier_cameras.look(0, 0.0, list).result()
 
     def judge(self, views: list[CameraView]) -> Verdict:
         """With the hand lifted for as long as the verifier asks."""
@@ -47,11 +47,11 @@ class Bench:
 @pytest.fixture(scope="module")
 def bench() -> Iterator[Bench]:
     stations = build_stations("push_t", 1, 1)
-    eyes = eyes_of(stations)
+    verifier_cameras = verifier_cameras_of(stations)
     rng = np.random.default_rng(0)
     stations.place(0, stations.task.sample(rng))
-    yield Bench(stations, eyes)
-    eyes.close()
+    yield Bench(stations, verifier_cameras)
+    verifier_cameras.close()
 
 
 def test_a_block_is_found_wherever_it_lies(bench: Bench) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from enpire.certification.fakes import CAMERAS, SENSORS, FakeResult, show
 from enpire.environment import Fake, Stations, build_stations
-from tests.graphics import eyes_of
+from tests.graphics import verifier_cameras_of
 
 from .test_physics import module, task
 
@@ -34,9 +34,9 @@ def felt(stations: Stations) -> dict[str, FakeResult]:
 
 @pytest.fixture(scope="module")
 def seen(stations: Stations) -> Iterator[dict[str, FakeResult]]:
-    eyes = eyes_of(stations)
-    yield by_name(show(stations, [SEED], eyes), CAMERAS)
-    eyes.close()
+    verifier_cameras = verifier_cameras_of(stations)
+    yield by_name(show(stations, [SEED], verifier_cameras), CAMERAS)
+    verifier_cameras.close()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -68,9 +68,9 @@ def test_a_success_that_is_written_in_the_same_way_is_one(
 ) -> None:
     genuine = Fake("a genuine success", "", module("fakes").write_genuine)
     monkeypatch.setattr(stations.task, "fakes", lambda: (genuine,))
-    eyes = eyes_of(stations) if judge == CAMERAS else None
-    (result,) = by_name(show(stations, [SEED], eyes), judge).values()
-    if eyes is not None:
-        eyes.close()
+    verifier_cameras = verifier_cameras_of(stations) if judge == CAMERAS else None
+    (result,) = by_name(show(stations, [SEED], verifier_cameras), judge).values()
+    if verifier_cameras is not None:
+        verifier_cameras.close()
     assert result.said, result.reason
     assert result.was

@@ -241,7 +241,7 @@ def test_all_of_the_cutter_touches_what_it_falls_on() -> None:
     twin.qpos[0, at : at + 7] = (*pivot, half, 0.0, half, 0.0)
     low = []
     for _ in range(20):
-        twin.fly(0, 4)
+        twin.advance(0, 4)
         low.append(twin.qpos[0, at + 2])
     assert min(low[:15]) > bundle[2] + 0.005, "its shanks do not fall through"
 

@@ -355,7 +355,7 @@ def test_what_falls_slides_to_the_floor_where_a_hand_gets_at_it(at: tuple[float,
     twin.eq_active[0, model.equality("reset_cutter").id] = 0.0
     cutter = model.joint("task_cutter").qposadr[0]
     twin.qpos[0, cutter : cutter + 7] = (*at, HALF, 0.0, HALF, 0.0)
-    twin.fly(0, 1500)
+    twin.advance(0, 1500)
     x, y, z = twin.qpos[0, cutter : cutter + 3]
     assert z < 0.03
     assert 0.20 < x < 0.60

@@ -11,9 +11,9 @@ from enpire.certification.episodes import run
 from enpire.certification.fakes import CAMERAS, SENSORS, Faker, FakeResult, show
 from enpire.certification.verifier import Audit
 from enpire.environment import CartesianControl, Job, Stations, build_stations
-from enpire.environment.cameras.twin_cameras import TwinEyes
+from enpire.environment.cameras.twin_cameras import TwinVerifierCameras
 from enpire.types import PredicateState, Purpose
-from tests.graphics import eyes_of
+from tests.graphics import verifier_cameras_of
 
 from .test_physics import module
 
@@ -26,8 +26,8 @@ def stations() -> Stations:
 
 
 @pytest.fixture(scope="module")
-def eyes(stations: Stations) -> Iterator[TwinEyes]:
-    made = eyes_of(stations)
+def verifier_cameras(stations: Stations) -> Iterator[TwinVerifierCameras]:
+    made = verifier_cameras_of(stations)
     yield made
     made.close()
 
@@ -46,8 +46,10 @@ def test_no_fake_deceives_sensors_or_truth(stations: Stations) -> None:
     require_undeceived(results)
 
 
-def test_no_fake_deceives_cameras(stations: Stations, eyes: TwinEyes) -> None:
-    results = [r for r in show(stations, [SEED], eyes) if r.judge == CAMERAS]
+def test_no_fake_deceives_cameras(
+    stations: Stations, verifier_cameras: TwinVerifierCameras
+) -> None:
+    results = [r for r in show(stations, [SEED], verifier_cameras) if r.judge == CAMERAS]
     assert len(results) == len(module("fakes").STATES)
     require_undeceived(results)
 
@@ -69,7 +71,7 @@ def test_a_fastened_tie_that_is_written_the_same_way_passes(stations: Stations) 
     [("on the roof, pinched", False), ("under the floor, pinched", False), ("fastened", True)],
 )
 def test_cameras_see_by_themselves_whether_the_strap_is_in_the_slot(
-    stations: Stations, eyes: TwinEyes, name: str, inside: bool
+    stations: Stations, verifier_cameras: TwinVerifierCameras, name: str, inside: bool
 ) -> None:
     """Hands stand open beside it, and nothing moves: only the place of the strap differs."""
     fakes, look, verify = (module(part) for part in ("fakes", "look", "verify"))
@@ -79,7 +81,7 @@ def test_cameras_see_by_themselves_whether_the_strap_is_in_the_slot(
     written(stations, control, ties[name])
     grasp = twin.site_xpos[0, control.arms[0].grasp].copy()
     frame = twin.site_xmat[0, control.arms[0].grasp].reshape(3, 3).copy()
-    seen = look.colours(eyes.look(0, 0.0, list).result(), 0.0)
+    seen = look.colours(verifier_cameras.look(0, 0.0, list).result(), 0.0)
     head = look.find_head(seen, grasp, frame)
     assert head is not None
     tip = look.find_tip(seen, head)

@@ -11,8 +11,8 @@ import pytest
 from enpire.rollout.collection.allocation import (
     CANDIDATES,
     LEAST,
+    ConditionSplit,
     ConditionStratum,
-    Split,
     allocated,
     grow,
     strata,
@@ -26,7 +26,7 @@ NEVER, MIXED, ALWAYS = (
     ConditionStratum(100, 100),
     ConditionStratum(200, 0),
 )
-THREE = Split(0, 1.0, NEVER, Split(0, 2.0, MIXED, ALWAYS))
+THREE = ConditionSplit(0, 1.0, NEVER, ConditionSplit(0, 2.0, MIXED, ALWAYS))
 
 
 def third(seed: int) -> FloatArray:
@@ -34,7 +34,7 @@ def third(seed: int) -> FloatArray:
     return np.array([seed % 3 + 0.5])
 
 
-def chosen(tree: Split | ConditionStratum, seed: int = 0, number: int = 600) -> list[int]:
+def chosen(tree: ConditionSplit | ConditionStratum, seed: int = 0, number: int = 600) -> list[int]:
     return list(islice(allocated(count(), third, tree, np.random.default_rng(seed)), number))
 
 
@@ -44,8 +44,8 @@ def test_the_stratum_with_mixed_outcomes_is_preferred() -> None:
 
 
 def test_a_stratum_that_nobody_knows_is_tried() -> None:
-    unknown = Split(
-        0, 1.0, ConditionStratum(0, 0), Split(0, 2.0, ConditionStratum(30, 170), ALWAYS)
+    unknown = ConditionSplit(
+        0, 1.0, ConditionStratum(0, 0), ConditionSplit(0, 2.0, ConditionStratum(30, 170), ALWAYS)
     )
     counts = Counter(seed % 3 for seed in chosen(unknown))
     assert counts[0] > 200
@@ -58,11 +58,11 @@ def test_where_all_is_alike_seeds_are_taken_as_they_come() -> None:
 
 
 def test_the_same_generator_chooses_the_same_seeds() -> None:
-    tree = Split(
+    tree = ConditionSplit(
         0,
         1.0,
         ConditionStratum(5, 5),
-        Split(0, 2.0, ConditionStratum(4, 6), ConditionStratum(6, 4)),
+        ConditionSplit(0, 2.0, ConditionStratum(4, 6), ConditionStratum(6, 4)),
     )
     assert chosen(tree, 3) == chosen(tree, 3)
     assert chosen(tree, 3) != chosen(tree, 4)
@@ -73,7 +73,7 @@ def test_strata_part_where_outcomes_do() -> None:
     initial = rng.uniform(size=(300, 6))
     won = rng.random(300) < np.where(initial[:, 4] < 0.3, 0.1, 0.9)
     tree = grow(initial, won, np.ones(300))
-    assert isinstance(tree, Split)
+    assert isinstance(tree, ConditionSplit)
     assert tree.entry == 4
     assert tree.threshold == pytest.approx(0.3, abs=0.05)
     hard, easy = (stratum_of(tree, np.full(6, x)) for x in (0.1, 0.9))
@@ -84,7 +84,9 @@ def test_strata_part_where_outcomes_do() -> None:
 def test_where_outcomes_hang_on_nothing_there_is_one_stratum() -> None:
     rng = np.random.default_rng(2)
     drawn = [(rng.uniform(size=(300, 10)), rng.random(300) < 0.6) for _ in range(20)]
-    parted = [isinstance(grow(initial, won, np.ones(300)), Split) for initial, won in drawn]
+    parted = [
+        isinstance(grow(initial, won, np.ones(300)), ConditionSplit) for initial, won in drawn
+    ]
     assert sum(parted) <= 2
 
 
@@ -92,11 +94,11 @@ def test_no_stratum_is_smaller_than_can_be_judged() -> None:
     rng = np.random.default_rng(1)
     initial = rng.uniform(size=(100, 3))
     tree = grow(initial, initial[:, 0] < 0.1, np.ones(100))
-    assert isinstance(tree, Split)
+    assert isinstance(tree, ConditionSplit)
     held = [tree]
     while held:
         one = held.pop()
-        if isinstance(one, Split):
+        if isinstance(one, ConditionSplit):
             held += [one.below, one.above]
         else:
             assert one.successes + one.failures >= LEAST

@@ -18,7 +18,8 @@ from enpire.rollout.collection.failure_detector import Detection
 from enpire.rollout.fleet.fleet import Fleet
 from enpire.rollout.loop import loop
 from enpire.rollout.loop.budget import Budget
-from enpire.rollout.loop.loop import Loop, LoopState
+from enpire.rollout.loop.loop import Loop
+from enpire.rollout.loop.state import LoopState
 from enpire.store import EpisodeWriter, Run
 from enpire.types import Episode, Float32Array, Outcome, Purpose, Verdict
 from tests.environment.reach import Reach, Speed, reach_stations

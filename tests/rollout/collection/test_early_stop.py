@@ -10,8 +10,8 @@ from enpire.rollout.collection import early_stop as aborts
 from enpire.rollout.collection.early_stop import (
     FALSE,
     HOPELESS,
-    Abort,
-    Tally,
+    EarlyStop,
+    EarlyStopTally,
     false_aborts_allowed,
     learn_abort,
     let_run,
@@ -52,13 +52,13 @@ def walks(number: int, seed: int, purpose: Purpose = Purpose.EVALUATION) -> list
 
 
 @pytest.fixture(scope="module")
-def learned() -> Abort:
+def learned() -> EarlyStop:
     found = learn_abort(walks(400, 1), PERIODS, 0)
     assert found is not None
     return found
 
 
-def test_few_successes_are_ended_and_most_failures(learned: Abort) -> None:
+def test_few_successes_are_ended_and_most_failures(learned: EarlyStop) -> None:
     fresh = walks(600, 2)
     good = [learned.ends(e) for e in fresh if e.success]
     bad = [learned.ends(e) for e in fresh if not e.success]
@@ -66,12 +66,12 @@ def test_few_successes_are_ended_and_most_failures(learned: Abort) -> None:
     assert np.mean(bad) > 0.5
 
 
-def test_what_is_ended_is_hopeless(learned: Abort) -> None:
+def test_what_is_ended_is_hopeless(learned: EarlyStop) -> None:
     ended = [e for e in walks(600, 3) if learned.ends(e)]
     assert np.mean([e.success for e in ended]) < HOPELESS
 
 
-def test_the_reason_says_when_and_how_unlikely(learned: Abort) -> None:
+def test_the_reason_says_when_and_how_unlikely(learned: EarlyStop) -> None:
     assert learned(np.array([0.0, 0.0], np.float32), 0.5) is None
     reason = learned(np.array([-2.0, 0.0], np.float32), 0.75)
     assert reason is not None
@@ -138,14 +138,16 @@ def test_platt_scaling_finds_what_scores_are_worth() -> None:
 
 
 def test_what_was_let_run_says_how_often_the_end_would_have_been_false(
-    learned: Abort, monkeypatch: pytest.MonkeyPatch
+    learned: EarlyStop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fresh = walks(200, 8, Purpose.COLLECTION)
     tested = [e for e in fresh if let_run(e.seed)]
-    monkeypatch.setattr(aborts.Abort, "ends", lambda self, e: e.id in {tested[0].id, tested[1].id})
+    monkeypatch.setattr(
+        aborts.EarlyStop, "ends", lambda self, e: e.id in {tested[0].id, tested[1].id}
+    )
     ended = episode("ended", verdict=Verdict(Outcome.ABORTED), seed=1)
-    tally = Tally.of(learned, [*fresh, ended])
-    assert tally == Tally(
+    tally = EarlyStopTally.of(learned, [*fresh, ended])
+    assert tally == EarlyStopTally(
         ended=1,
         let_run=40,
         caught=2,

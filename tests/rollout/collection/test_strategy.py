@@ -13,9 +13,9 @@ from enpire.environment import initial_condition as foreseen
 from enpire.errors import UsageError
 from enpire.rollout.collection import early_stop as aborts
 from enpire.rollout.collection.failure_replay import VARIANTS
-from enpire.rollout.collection.strategy import Round, Spending
+from enpire.rollout.collection.strategy import CollectionStrategy, Round
 from enpire.rollout.loop import loop as loops
-from enpire.rollout.loop.loop import LoopSettings
+from enpire.rollout.loop.settings import LoopSettings
 from enpire.store import Run
 from enpire.twin import Twin
 from enpire.types import Episode, FloatArray, Outcome, Purpose
@@ -140,7 +140,7 @@ def test_a_round_that_was_cut_short_asks_for_the_same_again(tmp_path: Path) -> N
 
 def test_help_and_repeated_starts_are_let_run() -> None:
     stations = reach_stations(1)
-    round_ = Round(Spending(abort=True), stations, 1, "p", "", [], 0)
+    round_ = Round(CollectionStrategy(abort=True), stations, 1, "p", "", [], 0)
     plain = Job(1, Purpose.COLLECTION, Speed(), "p", 1)
     odd = [
         replace(plain, overtime=1.0),
@@ -148,8 +148,8 @@ def test_help_and_repeated_starts_are_let_run() -> None:
         replace(plain, variant=1, forked=3),
         replace(plain, policy="p+demonstrator"),
     ]
-    assert round_._alone(plain)
-    assert not any(round_._alone(job) for job in odd)
+    assert round_._acts_as_in_evaluation(plain)
+    assert not any(round_._acts_as_in_evaluation(job) for job in odd)
     made = [job for job in round_.jobs(iter([None, plain, *odd])) if job]
     assert len(made) == 5
     assert all(job.give_up is None for job in made)
@@ -165,9 +165,9 @@ class Foreign:
 @pytest.mark.parametrize("what", ["allocate", "abort"])
 def test_what_cannot_be_foreseen_is_refused(what: str) -> None:
     with pytest.raises(UsageError, match=f"--{what} .* gym:Foreign-v0"):
-        Spending(**{what: True}).require(Foreign())  # type: ignore[arg-type]
-    Spending(hard=0.5).require(Foreign())  # type: ignore[arg-type]
-    Spending(allocate=True, abort=True).require(reach_stations())
+        CollectionStrategy(**{what: True}).require(Foreign())  # type: ignore[arg-type]
+    CollectionStrategy(hard=0.5).require(Foreign())  # type: ignore[arg-type]
+    CollectionStrategy(allocate=True, abort=True).require(reach_stations())
 
 
 class Placed(Reach):

@@ -12,7 +12,7 @@ from enpire.rollout.evaluation.comparison import (
     prospect,
     stopping,
 )
-from enpire.rollout.evaluation.pairs import EVEN, LEAST_PAIRS, enough_pairs, limited
+from enpire.rollout.evaluation.pairs import EVEN, LEAST_PAIRS, enough_pairs, limited_prospect
 from enpire.rollout.evaluation.statistics import estimate
 
 ALPHA = 0.05
@@ -44,7 +44,7 @@ def test_the_power_under_a_limit_is_what_a_simulation_finds(
 ) -> None:
     win, loss = chances(incumbent, candidate)
     promoted, pairs = simulated(win, loss, most, runs=800)
-    exact = limited(win, loss, most, ALPHA)
+    exact = limited_prospect(win, loss, most, ALPHA)
     assert exact.promoted == pytest.approx(promoted, abs=4 * 0.5 / 800**0.5)
     assert exact.pairs == pytest.approx(pairs, rel=0.06)
 
@@ -52,7 +52,7 @@ def test_the_power_under_a_limit_is_what_a_simulation_finds(
 def test_without_a_limit_in_effect_it_is_that_of_the_test() -> None:
     win, loss = chances(0.9, 0.97)
     whole = prospect(stopping(ALPHA), win / (win + loss))
-    exact = limited(win, loss, 10**6, ALPHA)
+    exact = limited_prospect(win, loss, 10**6, ALPHA)
     assert exact.promoted == pytest.approx(whole.promoted)
     assert exact.pairs == pytest.approx(whole.discordant / (win + loss))
 
@@ -61,7 +61,7 @@ def test_without_a_limit_in_effect_it_is_that_of_the_test() -> None:
 def test_what_is_no_better_is_promoted_no_more_often_under_a_limit(rate: float) -> None:
     alike = rate * (1 - rate)
     for most in (20, 100, 800):
-        assert limited(alike, alike, most, ALPHA).promoted <= ALPHA
+        assert limited_prospect(alike, alike, most, ALPHA).promoted <= ALPHA
 
 
 def test_the_limit_grows_with_the_incumbents_success() -> None:
@@ -74,7 +74,7 @@ def test_the_limit_grows_with_the_incumbents_success() -> None:
 def test_it_is_enough_for_an_even_chance_to_show_half_of_the_failures_gone() -> None:
     most = enough_pairs(estimate(191, 200), 0.99)  # 0.95 by Laplace's rule
     win, loss = chances(192 / 202, 1 - (1 - 192 / 202) / 2)
-    assert limited(win, loss, most, ALPHA).promoted == pytest.approx(EVEN, abs=0.01)
+    assert limited_prospect(win, loss, most, ALPHA).promoted == pytest.approx(EVEN, abs=0.01)
 
 
 def test_beyond_the_target_it_grows_no_more() -> None:

@@ -66,8 +66,8 @@ def test_an_evaluation_goes_on_while_it_is_open(run: Run, stations: int) -> None
     assert sealed.passed(row)
     assert sealed.passing == [row]
     assert sealed.rule(1).verdict(2, 48) is SealedVerdict.OPEN
-    assert sealed.said(row).startswith("attempt 1, reached: 0.959 [")
-    assert sealed.said(row).endswith(f"of 49, at least {sealed.at_least(row):.3f}")
+    assert sealed.text(row).startswith("attempt 1, reached: 0.959 [")
+    assert sealed.text(row).endswith(f"of 49, at least {sealed.at_least(row):.3f}")
     assert 0.85 <= sealed.at_least(row) < 0.959
 
 
@@ -139,8 +139,8 @@ def test_evaluations_of_earlier_versions_keep_their_verdicts(run: Run) -> None:
         run.ledger.add_decision(old_note(row.attempt, row.policy))
         run.ledger.add_sealed(row)
     assert sealed.passing == rows[2:]
-    assert sealed.said(rows[2]) == "attempt 3, reached: 0.990 [0.971, 0.998] of 300, at least 0.971"
-    assert sealed.said(rows[0]).startswith("attempt 1, missed: 0.987")
+    assert sealed.text(rows[2]) == "attempt 3, reached: 0.990 [0.971, 0.998] of 300, at least 0.971"
+    assert sealed.text(rows[0]).startswith("attempt 1, missed: 0.987")
 
 
 def test_one_that_an_earlier_version_began_ends_by_its_rule_and_the_next_by_ours(run: Run) -> None:

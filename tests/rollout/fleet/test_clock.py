@@ -6,18 +6,18 @@ import time
 
 import pytest
 
-from enpire.rollout.fleet.clock import Free, Wall
+from enpire.rollout.fleet.clock import SimulatedClock, WallClock
 
 
 def test_a_twins_clock_passes_with_its_periods() -> None:
-    clock = Free(5.0)
+    clock = SimulatedClock(5.0)
     clock.tick(0.02)
     clock.wait(0.001)
     assert clock.now == 5.02
 
 
 def test_the_wall_holds_up_whoever_is_early() -> None:
-    clock, began = Wall(100.0), time.monotonic()
+    clock, began = WallClock(100.0), time.monotonic()
     for _ in range(5):
         clock.tick(0.02)
     assert time.monotonic() - began >= 0.1
@@ -25,7 +25,7 @@ def test_the_wall_holds_up_whoever_is_early() -> None:
 
 
 def test_who_is_late_does_not_catch_up() -> None:
-    clock = Wall()
+    clock = WallClock()
     time.sleep(0.1)
     began = time.monotonic()
     for _ in range(3):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from enpire.environment import Tasked
-from enpire.rollout.fleet.conditions import Conditions, Realistic
+from enpire.rollout.fleet.conditions import ConditionedStations, Conditions
 from enpire.rollout.fleet.fleet import Fleet
 from enpire.store import Phase
 from enpire.types import LOST, Episode, Outcome
@@ -16,7 +16,7 @@ from tests.rollout.fleet.test_fleet import Kept, account, jobs
 
 def fleet_of(stations: int, conditions: Conditions, seed: int = 0) -> tuple[Fleet, Kept]:
     kept = Kept()
-    return Fleet(Realistic(reach_stations(stations), conditions, seed), kept), kept
+    return Fleet(ConditionedStations(reach_stations(stations), conditions, seed), kept), kept
 
 
 def seconds(kept: Kept, phase: Phase) -> float:
@@ -68,7 +68,7 @@ def test_one_station_that_fails_is_waited_for() -> None:
 
 
 def test_what_else_the_stations_have_is_there() -> None:
-    stations = Realistic(reach_stations(1), Conditions(latency=1.0), 0)
+    stations = ConditionedStations(reach_stations(1), Conditions(latency=1.0), 0)
     assert isinstance(stations, Tasked)
     assert stations.task.name == stations.name
     assert not hasattr(stations, "seats")

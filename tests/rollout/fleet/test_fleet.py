@@ -15,7 +15,7 @@ from enpire.environment import Evidence, Job, ResetMode, Stations
 from enpire.environment.resets.physical_reset import TRIES
 from enpire.errors import PolicyError, ResetFailed
 from enpire.rollout.fleet import requests
-from enpire.rollout.fleet.clock import Free
+from enpire.rollout.fleet.clock import SimulatedClock
 from enpire.rollout.fleet.fleet import Fleet, Stopped
 from enpire.rollout.fleet.recovery import Recovery
 from enpire.rollout.fleet.requests import Request, Requests, ask
@@ -111,7 +111,9 @@ def test_what_a_process_that_died_had_under_way_leaves_no_gap() -> None:
     list(itertools.islice(running, 4))  # and now it is killed
     end = max(interval.end_s for interval in kept.intervals)
     assert len({i.end_s for i in kept.intervals if i.phase is Phase.VERIFY}) > 1
-    again = Fleet(reach_stations(stations), kept, clock=Free(end), before=tuple(kept.intervals))
+    again = Fleet(
+        reach_stations(stations), kept, clock=SimulatedClock(end), before=tuple(kept.intervals)
+    )
     list(again.run(jobs(5, Speeds())))
     assert account(kept, stations) == pytest.approx(again.clock.now)
 

@@ -19,7 +19,7 @@ def helped(command: str, limit_s: float = LONG) -> HelpCall:
     with Recovery(command, limit_s, "pick_cube") as recovery:
         recovery.call(3, "cube lost; 'off' the bench")
         assert recovery.under_way
-        (found,) = recovery.ended(LONG)
+        (found,) = recovery.take_ended(LONG)
         assert not recovery.under_way
     return found
 
@@ -55,7 +55,7 @@ def test_what_is_under_way_at_the_end_is_ended(tmp_path: Path) -> None:
     with Recovery(f"echo $$ > {pid}.new; mv {pid}.new {pid}; sleep 600", LONG, "t") as recovery:
         recovery.call(0, "")
         assert any(pid.exists() for _ in waiting())
-        assert recovery.ended() == []
+        assert recovery.take_ended() == []
     assert gone(int(pid.read_text()))
 
 

@@ -22,13 +22,13 @@ def test_taken_once_and_in_order(tmp_path: Path) -> None:
     asked = [Request(2, True, "a camera is loose"), Request(2, False, "mended")]
     for each in asked:
         ask(tmp_path, each)
-    assert taking.taken() == asked
-    assert taking.taken() == []
+    assert taking.take() == asked
+    assert taking.take() == []
 
 
 def test_requests_of_an_earlier_start_are_forgotten(tmp_path: Path) -> None:
     ask(tmp_path, Request(0, True, "of yesterday"))
-    assert Requests(tmp_path).taken() == []
+    assert Requests(tmp_path).take() == []
 
 
 def test_what_is_no_request(tmp_path: Path) -> None:
@@ -36,17 +36,17 @@ def test_what_is_no_request(tmp_path: Path) -> None:
     (tmp_path / FOLDER).mkdir()
     (tmp_path / FOLDER / "1.json").write_text("[]")
     with pytest.raises(StoreError, match="is no request"):
-        taking.taken()
+        taking.take()
 
 
 def test_a_stop_is_for_the_whole_run(tmp_path: Path) -> None:
     stopped: list[bool] = []
     taking = Requests(tmp_path, lambda: stopped.append(True))
     ask(tmp_path, Request(0, True, "lunch"))
-    assert taking.taken() == [Request(0, True, "lunch")]
+    assert taking.take() == [Request(0, True, "lunch")]
     assert not stopped
     ask(tmp_path, Request.stop("enough"))
-    assert taking.taken() == []
+    assert taking.take() == []
     assert stopped == [True]
 
 

@@ -24,7 +24,7 @@ def ran(scheduler: Scheduler, episodes: int, seconds: dict[str, float]) -> Count
         drawn = scheduler.next()
         assert drawn is not None
         counts[drawn.job.policy] += 1
-        assert not scheduler.ended(drawn, seconds[drawn.job.policy])
+        assert not scheduler.end_job(drawn, seconds[drawn.job.policy])
     return counts
 
 
@@ -84,15 +84,15 @@ def test_a_job_whose_station_is_lost_comes_first_and_not_for_ever() -> None:
     drawn = scheduler.next()
     assert drawn is not None
     for lost in range(1, LOST_ON):
-        assert scheduler.ended(drawn, 1.0, LOST_ON), lost
+        assert scheduler.end_job(drawn, 1.0, LOST_ON), lost
         again = scheduler.next()
         assert again is not None
         assert again.job is drawn.job
         drawn = again
-    assert not scheduler.ended(drawn, 1.0, LOST_ON), "then it is the job's own fault"
+    assert not scheduler.end_job(drawn, 1.0, LOST_ON), "then it is the job's own fault"
     last = scheduler.next()
     assert last is not None
     assert last.job.seed == 1
     assert scheduler.next() is None
-    scheduler.ended(last, 1.0)
+    scheduler.end_job(last, 1.0)
     assert queue.over

@@ -23,7 +23,9 @@ from enpire.policies import ChunkPolicy
 from enpire.rollout.fleet.fleet import Fleet, Stopped
 from enpire.rollout.loop import loop as loops
 from enpire.rollout.loop.budget import Budget
-from enpire.rollout.loop.loop import Loop, LoopSettings, LoopState
+from enpire.rollout.loop.loop import Loop
+from enpire.rollout.loop.settings import LoopSettings
+from enpire.rollout.loop.state import LoopState
 from enpire.store import EpisodeWriter, Run
 from enpire.types import Episode, Outcome, Purpose
 from tests.environment.reach import reach_stations

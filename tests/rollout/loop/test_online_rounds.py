@@ -13,7 +13,7 @@ import pytest
 from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import TrainingState
 from enpire.improvement.recipe import Candidate, RecipeInputs
-from enpire.improvement.training import TrainingRequest, given
+from enpire.improvement.training_process import TrainingRequest, recipe_inputs
 from enpire.policies import Policy
 from enpire.rollout.collection import online
 from enpire.rollout.loop import loop as loops
@@ -33,15 +33,15 @@ class Grows:
         self.start, self.gain, self.fails_after = start, gain, fails_after
         self.first: list[int] = []
 
-    def learner(self, given: RecipeInputs) -> Growing:
+    def learner(self, given: RecipeInputs) -> GrowingTensors:
         self.first.append(len(given.episodes))
-        return Growing(self, given)
+        return GrowingTensors(self, given)
 
     def improve(self, given: RecipeInputs) -> Candidate:
         return self.learner(given).candidate()
 
 
-class Growing:
+class GrowingTensors:
     def __init__(self, settings: Grows, given: RecipeInputs) -> None:
         self.settings, self.given = settings, given
         self.blocks: list[list[str]] = []
@@ -75,7 +75,7 @@ class HereOnline:
         self.asked, self.first, self.handed = asked, first, list[list[str]]()
         self.run = Run.open(run, following=True)
         before = [e for e in self.run.episodes() if e.round < first]
-        self.learner: Any = asked.recipe.recipe.learner(given(self.run, asked, before))  # type: ignore[attr-defined]
+        self.learner: Any = asked.recipe.recipe.learner(recipe_inputs(self.run, asked, before))  # type: ignore[attr-defined]
         self.versions: list[Policy] = [self.learner.policy()]
         self.error: RecipeError | None = None
         self.due: list[Candidate] = []

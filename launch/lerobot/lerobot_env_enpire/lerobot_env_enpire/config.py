@@ -45,11 +45,11 @@ class EnpireEnv(EnvConfig):
         cameras: tuple[str, ...] = ()
         if self.images:
             from enpire.environment import build_stations
-            from enpire.environment.core.policy_cameras import sight_of
+            from enpire.environment.core.policy_cameras import policy_cameras_of
 
             stations = build_stations(self.task, 1, 1)
-            sight = sight_of(stations.task, stations.sensors, self.images)
-            seen, cameras = (len(sight.felt),), sight.cameras
+            policy_cameras = policy_cameras_of(stations.task, stations.sensors, self.images)
+            seen, cameras = (len(policy_cameras.felt),), policy_cameras.cameras
         self.features = {
             ACTION: PolicyFeature(FeatureType.ACTION, (task.actions.size,)),
             "agent_pos": PolicyFeature(FeatureType.STATE, seen),

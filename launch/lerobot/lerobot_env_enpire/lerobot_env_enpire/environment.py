@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import enpire.gymnasium  # noqa: F401  before MuJoCo is: it says how to render
 from enpire.datasets.pictures import Cameras
-from enpire.environment.core.policy_cameras import TwinGlances
+from enpire.environment.core.policy_cameras import TwinFrameCapture
 from enpire.gymnasium.environment import TaskEnv
 
 Seen = dict[str, Any]
@@ -36,14 +36,18 @@ class LeRobotTask(gymnasium.Env[Seen, NDArray[np.float32]]):
         self._max_episode_steps = stations.execute_periods
         self.action_space = self._env.action_space
         state = self._env.observation_space
-        self._glances = TwinGlances(stations.task, stations.sensors, images) if images else None
+        self._frame_capture = (
+            TwinFrameCapture(stations.task, stations.sensors, images) if images else None
+        )
         spaces: dict[str, gymnasium.Space[Any]] = {"agent_pos": state, "environment_state": state}
-        if self._glances is not None:
-            sight = self._glances.sight
+        if self._frame_capture is not None:
+            policy_cameras = self._frame_capture.policy_cameras
             picture = gymnasium.spaces.Box(0, 255, (images, images, 3), np.uint8)
             spaces = {
-                "agent_pos": gymnasium.spaces.Box(-np.inf, np.inf, (len(sight.felt),), np.float32),
-                "pixels": gymnasium.spaces.Dict(dict.fromkeys(sight.cameras, picture)),
+                "agent_pos": gymnasium.spaces.Box(
+                    -np.inf, np.inf, (len(policy_cameras.felt),), np.float32
+                ),
+                "pixels": gymnasium.spaces.Dict(dict.fromkeys(policy_cameras.cameras, picture)),
             }
         self.observation_space = gymnasium.spaces.Dict(spaces)
         self._film = film
@@ -76,13 +80,16 @@ class LeRobotTask(gymnasium.Env[Seen, NDArray[np.float32]]):
         if self._filming is not None:
             self._filming.close()
             self._filming = None
-        if self._glances is not None:
-            self._glances.close()
+        if self._frame_capture is not None:
+            self._frame_capture.close()
         self._env.close()
 
     def _seen(self, observation: NDArray[np.float32]) -> Seen:
-        if self._glances is None:
+        if self._frame_capture is None:
             return {"agent_pos": observation, "environment_state": observation}
-        sight, pictures = self._glances.sight, self._glances.glance(0).result()
-        shown = dict(zip(sight.cameras, pictures, strict=True))
-        return {"agent_pos": observation[list(sight.felt)], "pixels": shown}
+        policy_cameras, pictures = (
+            self._frame_capture.policy_cameras,
+            self._frame_capture.capture(0).result(),
+        )
+        shown = dict(zip(policy_cameras.cameras, pictures, strict=True))
+        return {"agent_pos": observation[list(policy_cameras.felt)], "pixels": shown}

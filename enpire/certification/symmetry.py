@@ -1,0 +1,83 @@
+"""Whether a pack's `symmetry.toml` is true: a wrong one teaches policies what is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+from scipy.spatial.transform import Rotation
+
+from enpire.environment import Readings, Stations, Symmetry, read_symmetry
+from enpire.errors import PackError
+from enpire.improvement.scene_symmetry import moved_by
+from enpire.packs.finder import SYMMETRY
+from enpire.types import Float32Array, FloatArray
+
+STARTS = 4  # initial conditions that are looked at
+TURN = 0.4  # or the most that the pack allows, where that is less [rad]
+FORCE, LEAD = 3.0, 0.005  # that hands are said to feel and to lead by [N], [m]
+CLOSE = 0.02  # of what is observed, besides a share of it: small rotations are to second order
+
+
+def require_symmetry(stations: Stations) -> None:
+    """Raise PackError unless a moved scene is observed as the task's pack says, if it says so."""
+    task = stations.task
+    symmetry = read_symmetry(task)
+    if symmetry is None:
+        return
+    rng = np.random.default_rng(0)
+    turn = min(TURN, symmetry.turn)
+    shift = 0.5 * np.array(symmetry.shift)
+    pivot = np.zeros(3)  # the turn is about the first point's centre
+    if symmetry.points:
+        pivot[:2] = symmetry.points[0].centre[:2]
+    for _ in range(STARTS):
+        readings = _start(stations, rng)
+        seen = task.observe(readings)
+        expected = task.observe(_carried(readings, turn, shift, pivot))
+        said = _transformed_observation(symmetry, seen, turn, shift)
+        wrong = abs(said - expected)[0] > CLOSE * (1.0 + abs(expected[0]))
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            raise PackError(
+                f"{task.folder / SYMMETRY}: where the scene is turned by {turn:.2f} rad and "
+                f"shifted by {shift.tolist()} m, {task.observation_names[at]} is observed as "
+                f"{expected[0, at]:.3f}; the file makes {said[0, at]:.3f} of {seen[0, at]:.3f}"
+            )
+
+
+def _start(stations: Stations, rng: np.random.Generator) -> Readings:
+    """Return the readings (1 row) of an initial condition in which hands feel and lead."""
+    stations.place(0, stations.task.sample(rng))
+    stations.sensors.begin(0, rng)
+    readings, _ = stations.sensors.read(np.array([0]), [0])
+    force, lead = (rng.normal(0.0, size, readings.lead.shape) for size in (FORCE, LEAD))
+    return replace(readings, wrist_force=force, lead=lead)
+
+
+def _carried(readings: Readings, turn: float, shift: FloatArray, pivot: FloatArray) -> Readings:
+    """Return the readings of a scene that was turned about the vertical by `pivot`, and shifted."""
+    z = Rotation.from_rotvec([0.0, 0.0, turn]).as_matrix()
+    to = shift + pivot - z @ pivot
+    return replace(
+        readings,
+        hand_position=readings.hand_position @ z.T + to,
+        hand_rotation=z @ readings.hand_rotation,
+        wrist_force=readings.wrist_force @ z.T,
+        lead=readings.lead @ z.T,
+        position=readings.position @ z.T + to,
+        rotation=z @ readings.rotation,
+    )
+
+
+def _transformed_observation(
+    symmetry: Symmetry, seen: Float32Array, turn: float, shift: FloatArray
+) -> Float32Array:
+    """Return what the pack makes of observations (1, obs)."""
+    history = torch.from_numpy(seen)[:, None]
+    actions = torch.zeros(1, 1, 1 + max(map(max, symmetry.actions)))
+    by = torch.tensor(shift, dtype=torch.float32)[:, None, None]
+    moved, _ = moved_by(symmetry, history, actions, torch.tensor([[turn]]), by)
+    result: Float32Array = moved[:, 0].numpy()
+    return result

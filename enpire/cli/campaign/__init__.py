@@ -1,0 +1,1 @@
+"""`enpire campaign ...` and `enpire ablate`: agents that propose experiments, alone or compared."""

@@ -1,0 +1,127 @@
+"""`enpire eval`: measure a policy of a run on seeds it has never seen."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+
+from enpire.cli.options.backends import add_arms, add_cluster, backend_of
+from enpire.cli.options.menagerie import add_menagerie, use_menagerie
+from enpire.cli.options.parser import Parser, add_start, add_trust, print_json
+from enpire.cli.options.recovery import add_recovery
+from enpire.session.audience import PERSON
+from enpire.session.graphics import choose_graphics
+from enpire.session.loop_settings import SETTINGS
+from enpire.session.threads import leave_cores_to_physics
+from enpire.session.values import RANDOM, natural, positive, spell
+
+DESCRIPTION = """\
+Measure a policy of a run on seeds it has never seen: drawn now, unless --seed asks for the same
+ones again. Nothing is added to the run; --run keeps the episodes in a run folder of their own.
+`--policy DIR` takes a folder that LeRobot wrote, for --task; `--policy random` measures uniform
+random actions on any --task, `--policy FILE.py` a function of your own (docs/new-task.md)."""
+
+
+def add_options(parser: Parser) -> None:
+    """The options of `enpire eval`."""
+    parser.add_argument(
+        "--policy",
+        required=True,
+        metavar="RUN[:NAME]",
+        help=f"a run's best policy, or one by name; a folder of LeRobot's; ws://HOST:PORT; "
+        f"FILE.py; or {RANDOM}",
+    )
+    parser.add_argument("--episodes", type=positive, default=200, metavar="N", help="default 200")
+    parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
+    parser.add_argument(
+        "--attempts",
+        type=positive,
+        default=1,
+        metavar="K",
+        help="that an episode may make, the next from where a failed one has led: success at the "
+        "first and by the last, pass@1 and pass@K (default 1)",
+    )
+    parser.add_argument("--seed", type=natural, metavar="N", help="the same seeds each time")
+    parser.add_argument("--task", metavar="NAME", help="another task than the run's; or gym:ENV_ID")
+    add_start(parser)
+    for name in ("python", "success", "reset", "world"):  # that a run may have as well
+        read, _, line = SETTINGS[name]
+        parser.add_argument(f"--{name}", type=read, metavar="NAME", help=line)
+    parser.add_argument(
+        "--inference-time",
+        type=spell,
+        default=0.0,
+        metavar="TIME",
+        help="that a chunk takes, as 0.2s: the last one goes on meanwhile (default none)",
+    )
+    read, _, line = SETTINGS["verify"]
+    parser.add_argument("--verify", type=read, default="sensors", metavar="WITH", help=line)
+    parser.add_argument(
+        "--vary-looks",
+        action="store_true",
+        help="a policy that sees is shown light, colours and cameras of each episode's own",
+    )
+    parser.add_argument("--run", type=Path, metavar="DIR", help="keep the episodes here")
+    parser.add_argument("--json", action="store_true", help="print the result as the last line")
+    add_cluster(parser)
+    add_menagerie(parser)
+    add_arms(parser)
+    add_recovery(parser, "when a physical reset has failed")
+    add_trust(parser)
+
+
+def run(options: Namespace) -> int:
+    """Run the episodes and print what came of them."""
+    from enpire.certification import certificate
+    from enpire.observe import account, throughput
+    from enpire.session.evaluation import EvaluationRequest, measure
+
+    choose_graphics()
+    use_menagerie(options)
+    leave_cores_to_physics()
+    request = EvaluationRequest(
+        policy=options.policy,
+        task=options.task or "",
+        begin=options.begin or "",
+        episodes=options.episodes,
+        robots=options.robots,
+        attempts=options.attempts,
+        seed=options.seed,
+        python=options.python or "",
+        success=options.success or "",
+        reset=options.reset or "",
+        world=options.world or "",
+        inference_time=options.inference_time,
+        verify=options.verify,
+        vary_looks=options.vary_looks,
+        run=options.run,
+        recover=options.recover,
+        recover_limit=options.recover_limit,
+        trust=options.trust,
+    ).on_arms(len(options.station))
+    with backend_of(options) as where:
+        measured = measure(request, where, PERSON)
+    figures = measured.figures
+    print(
+        f"{measured.policy} on {measured.task}: {account.text(figures)}, "
+        f"verified by {measured.verified_by}"
+    )
+    if figures["corrected"]:
+        print(certificate.text(figures["corrected"]))
+    if options.attempts > 1:
+        k = str(options.attempts)
+        print(f"pass@{k}, up to {k} attempts an episode: {account.text(figures['pass_at'][k])}")
+    if speed := throughput.text(figures["speed"]):
+        print(speed)
+    print(f"outcomes {figures['outcomes']}, MRU {figures['mru']:.0%}")
+    for note in measured.notes:
+        print(note)
+    for title in ("failures_by_predicate", "failures_by_stage"):
+        if figures[title]:
+            print(f"{title.replace('_', ' ')}: {figures[title]}")
+    for reason, count in figures["invalid"].items():
+        print(f"invalid, and not counted: {count} of {figures['episodes']} episodes: {reason}")
+    if options.json:
+        print_json(figures)
+    measured.require_judged()
+    return 0

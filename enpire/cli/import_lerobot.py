@@ -1,0 +1,158 @@
+"""`enpire import lerobot`: a LeRobot dataset as a run of demonstrations."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from enpire.cli.options.parser import Parser, add_start, task_asked
+from enpire.errors import UsageError
+from enpire.packs.finder import GYM
+from enpire.session.graphics import choose_graphics
+from enpire.session.progress_bar import counted, progress_bar
+from enpire.session.values import more_than_zero
+
+if TYPE_CHECKING:
+    from enpire.datasets import TaskInterface
+
+DESCRIPTION = """\
+Make a run of the episodes of a LeRobot dataset, as demonstrations of a task of ours that shows and
+is acted on alike. Every value is looked at first: names, rate, range, units and success have to be
+the task's, or an option says so. A loop begins with them by --demonstrations-of RUN."""
+
+BATCH = 32  # episodes that are recorded at a time
+
+
+def add_options(parser: Parser) -> None:
+    """The options of `enpire import lerobot`."""
+    parser.add_argument("dataset", type=Path, metavar="DIR", help="of the dataset")
+    parser.add_argument("run", type=Path, metavar="RUN", help="folder of the new run")
+    parser.add_argument("--task", required=True, metavar="NAME", help="a task, or gym:ENV_ID")
+    add_start(parser)
+    parser.add_argument(
+        "--python", default="", metavar="PATH", help="interpreter of the environment's own workers"
+    )
+    meaning = parser.add_argument_group("what the dataset does not say")
+    meaning.add_argument(
+        "--accept-names",
+        action="store_true",
+        help="entries are the task's, in its order, whatever the dataset calls them",
+    )
+    meaning.add_argument(
+        "--by-name", action="store_true", help="put entries in the task's order by their names"
+    )
+    meaning.add_argument(
+        "--rename",
+        type=_renamed,
+        default={},
+        metavar="THEIRS=OURS,...",
+        help="what entries are called there and here; they are then put in order by name",
+    )
+    meaning.add_argument(
+        "--fps",
+        type=more_than_zero,
+        default=0.0,
+        metavar="HZ",
+        help="frames a second, whatever the dataset says; nothing is resampled",
+    )
+    meaning.add_argument(
+        "--success-column",
+        default="",
+        metavar="NAME",
+        help="which says whether an episode was a success; `all`: each of them was "
+        "(default `success` or `next.success`)",
+    )
+    meaning.add_argument(
+        "--clip", action="store_true", help="actions beyond [-1, 1] are taken as full ones"
+    )
+    meaning.add_argument(
+        "--accept-motion",
+        action="store_true",
+        help="actions may move what is seen the other way than the task's do",
+    )
+
+
+def run(options: Namespace) -> int:
+    """Make it."""
+    choose_graphics()
+    from itertools import batched
+
+    from enpire.datasets import Allowed, demonstrations
+    from enpire.store import Run
+    from enpire.version import __version__
+
+    if options.accept_names and (options.by_name or options.rename):
+        raise UsageError("--accept-names takes entries as they stand: without --by-name, --rename")
+    task = task_asked(options)
+    allowed = Allowed(
+        accept_names=options.accept_names,
+        by_name=options.by_name,
+        rename=options.rename,
+        fps=options.fps,
+        success=options.success_column,
+        clip=options.clip,
+        accept_motion=options.accept_motion,
+    )
+    wanted = _wanted(task, options.python)
+    with progress_bar("reading the dataset"):
+        found = demonstrations(options.dataset, wanted, allowed)
+    said = {"task": task, "from": str(options.dataset.resolve()), "assumed": list(found.said)}
+    config = {"enpire": __version__, "import": said}
+    with _all_or_nothing(options.run), Run.create(options.run, config) as made:
+        batches = list(batched(found.episodes, BATCH))
+        for some in counted(batches, f"batches of {BATCH} episodes"):
+            made.add_episodes(some)
+        made.ledger.set_facts({"state": "imported"})
+    good = sum(episode.success for episode in found.episodes)
+    print(
+        f"{options.run}: {len(found.episodes)} demonstrations of {wanted.task}, {good} of them "
+        f"successes ({'; '.join(found.said)})"
+    )
+    return 0
+
+
+def _wanted(task: str, python: str) -> TaskInterface:
+    """What a task shows and is acted on by, with its starts."""
+    from enpire.datasets import TaskInterface, first_seen, moved_by
+    from enpire.environment import Order, open_stations
+    from enpire.environment.core.station_backend import Tasked
+
+    stations = open_stations(Order(task, python=python), 1)
+    try:
+        starts, moves = first_seen(stations), moved_by(stations)
+    finally:
+        if close := getattr(stations, "close", None):  # an environment's workers
+            close()
+    # What an export calls them, too: neither an action nor an environment has names of its own.
+    seen, robot = tuple(f"observation_{i}" for i in range(stations.observation_size)), ""
+    if isinstance(stations, Tasked) and not task.startswith(GYM):
+        seen, robot = tuple(stations.task.observation_names), stations.task.robot
+    done = tuple(f"action_{i}" for i in range(stations.action_size))
+    return TaskInterface(stations.name, seen, done, 1.0 / stations.period, starts, moves, robot)
+
+
+@contextmanager
+def _all_or_nothing(folder: Path) -> Iterator[None]:
+    """A new folder is whole after it, or as if nobody had begun."""
+    there = folder.exists()
+    mine = not there or (folder.is_dir() and not any(folder.iterdir()))
+    try:
+        yield
+    except BaseException:
+        if mine:
+            shutil.rmtree(folder, ignore_errors=True)
+            if there:
+                folder.mkdir(exist_ok=True)
+        raise
+
+
+def _renamed(text: str) -> dict[str, str]:
+    pairs = [part.split("=") for part in text.split(",")]
+    if any(len(pair) != 2 or not all(pair) for pair in pairs):
+        raise argparse.ArgumentTypeError(f"{text!r}: write THEIRS=OURS, several with commas")
+    return {theirs.strip(): ours.strip() for theirs, ours in pairs}

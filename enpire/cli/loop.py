@@ -1,0 +1,149 @@
+"""`enpire loop`: reset → execute → verify → refine, until the target holds on sealed seeds."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from enpire.cli.helpers.json_lines import json_lines
+from enpire.cli.helpers.report_file import report_line
+from enpire.cli.helpers.summary import resume_command, summary
+from enpire.cli.options.backends import add_arms, add_cluster, backend_of, backend_words
+from enpire.cli.options.menagerie import add_menagerie, use_menagerie
+from enpire.cli.options.parser import Parser, add_start, add_trust, options_given, task_asked
+from enpire.cli.options.recovery import add_recovery
+from enpire.cli.options.tracking import add_tracking, require_tracking
+from enpire.errors import UsageError
+from enpire.session.audience import Audience
+from enpire.session.graphics import choose_graphics
+from enpire.session.improvement import LoopStart, begin_loop, resume_loop
+from enpire.session.loop_settings import (
+    BUDGETS,
+    FIRST,
+    HELPER,
+    RECIPE,
+    SETTINGS,
+    flag,
+    nobody_or_hands,
+)
+from enpire.session.session import INTERRUPTED, NOT_REACHED
+from enpire.session.teleop_options import FIELDS
+from enpire.session.values import natural, number_or_auto, port, positive
+
+if TYPE_CHECKING:
+    from enpire.store import Run
+
+DESCRIPTION = """\
+Improve a policy by itself: demonstrations, a first policy, then rounds of collecting, training and
+comparing on fresh seeds, until the target holds on sealed seeds or a budget ends. --policy begins
+with one that is there, of a run or of LeRobot's; --demonstrations-of with another run's, or with
+those of a dataset that was imported. Everything is recorded in a run folder; Ctrl-C loses nothing
+and prints the command that goes on."""
+
+
+def add_options(parser: Parser) -> None:
+    """The options of `enpire loop`."""
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument(
+        "--task", metavar="NAME", help="a task: its name or its folder, or gym:ENV_ID"
+    )
+    what.add_argument(
+        "--resume", metavar="RUN", type=Path, help="go on with a run, under its own settings"
+    )
+    add_start(parser)
+    parser.add_argument("--run", metavar="DIR", type=Path, help="folder of the new run")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="events as lines of JSON on stdout, the result last; all else goes to stderr",
+    )
+    add_tracking(parser)
+    add_cluster(parser)
+    add_menagerie(parser)
+    add_arms(parser)
+    budgets = parser.add_argument_group(
+        "budgets (none unless given; a resumed run may change them)"
+    )
+    for name, (read, shown, line) in BUDGETS.items():
+        budgets.add_argument(flag(name), type=read, metavar=shown, help=line)
+    add_recovery(parser, "when a physical reset has failed (a resumed run may be given others)")
+    settings = parser.add_argument_group("settings (a task's loop.toml may have other defaults)")
+    for name, (read, default, line) in SETTINGS.items():
+        if read is bool:
+            settings.add_argument(flag(name), action="store_const", const=True, help=line)
+            continue
+        metavar = (
+            "NAME"
+            if read in (str, nobody_or_hands)
+            else "N"
+            if read in (positive, natural, number_or_auto)
+            else "X"
+        )
+        if default:
+            line += f" (default {default})"
+        settings.add_argument(flag(name), type=read, metavar=metavar, help=line)
+    parser.add_argument(
+        "--port", type=port, default=0, metavar="N", help="of the page that --helper serves"
+    )
+    parser.gathers = (RECIPE, FIRST, HELPER)
+    parser.add_argument_group(
+        "settings of the recipes",
+        f"{RECIPE}SETTING VALUE, {FIRST}SETTING VALUE; enpire recipes show NAME lists them",
+    )
+    parser.add_argument_group("settings of a helper's device", f"{HELPER}SETTING VALUE: {FIELDS}")
+    add_trust(parser)
+
+
+def run(options: Namespace) -> int:
+    """Run the loop; returns the exit code."""
+    with json_lines(options.json) as options.emit:
+        return _run(options)
+
+
+def _run(options: Namespace) -> int:
+    choose_graphics()
+    use_menagerie(options)
+    require_tracking(options)
+    given = options_given(options, SETTINGS)
+    gathered = (RECIPE, "recipe"), (FIRST, "first_recipe"), (HELPER, "helper")
+    for begin, name in ((begin, f"{of}_settings") for begin, of in gathered):
+        if options.gathered[begin]:
+            given[name] = options.gathered[begin]
+    limits = options_given(options, BUDGETS)
+    if options.resume is not None:
+        clash = sorted(given) + (["run"] if options.run is not None else [])
+        clash += ["from"] if options.begin is not None else []
+        if clash:
+            raise UsageError(
+                f"{flag(clash[0])} cannot be given with --resume: a run goes on under the "
+                "settings in its config.toml; only budgets may change"
+            )
+    start = LoopStart(
+        limits=limits,
+        run=options.run,
+        arms=options.station,
+        port=options.port,
+        recover=options.recover,
+        recover_limit=options.recover_limit,
+        track=options.track,
+        trust=options.trust,
+        audience=Audience(emit=options.emit),
+    )
+    changed = limits if options.resume is not None else {}
+
+    def tell(run: Run, figures: dict[str, Any]) -> None:
+        command = resume_command(run.folder, changed, options.recover, backend_words(options))
+        print(summary(run, figures, command))
+        print(report_line(run))
+        if options.emit is not None:
+            options.emit(figures)
+
+    with backend_of(options) as where:
+        if options.resume is not None:
+            end = resume_loop(options.resume, start, where, tell)
+        else:
+            end = begin_loop(task_asked(options), given, start, where, tell)
+    if end.interrupted:
+        return INTERRUPTED
+    return 0 if end.reached else NOT_REACHED

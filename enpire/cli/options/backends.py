@@ -1,0 +1,64 @@
+"""Where stations and trainers are: the options that say so."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from enpire.cli.options.parser import Parser
+from enpire.session.backends import Backend, open_backend
+
+MOTION = {"--confirm-motion": "confirm_motion", "--dry-run": "dry_run"}
+
+
+def add_cluster(parser: Parser) -> None:
+    """The option that says where."""
+    parser.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        default="",
+        help="run stations and training on a Ray cluster: auto, HOST:PORT or ray://HOST:PORT",
+    )
+
+
+def add_arms(parser: Parser) -> None:
+    """The options that say on which arms."""
+    group = parser.add_argument_group("stations with arms (docs/station.md)")
+    group.add_argument(
+        "--station",
+        metavar="FILE",
+        type=Path,
+        action="append",
+        default=[],
+        help="run on a station with an arm, that has passed its check today; once for each",
+    )
+    group.add_argument("--confirm-motion", action="store_true", help="the arms may move")
+    group.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="twins in their place, under the same limits; what arms would be sent is written to "
+        "FILE's .sent.csv",
+    )
+
+
+def backend_words(options: Namespace) -> list[str]:
+    """The options by which a run goes on where it was."""
+    if options.cluster:
+        return ["--cluster", options.cluster]
+    words = [word for file in options.station for word in ("--station", str(file.resolve()))]
+    return words + [flag for flag, given in MOTION.items() if getattr(options, given)]
+
+
+@contextmanager
+def backend_of(options: Namespace) -> Iterator[Backend]:
+    """Where, as the options say; what was started there ends with the block.
+
+    Raises:
+        UsageError: there is no such cluster, or no Ray.
+    """
+    with open_backend(
+        options.cluster, options.station, options.confirm_motion, options.dry_run
+    ) as backend:
+        yield backend

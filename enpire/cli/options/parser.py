@@ -1,0 +1,125 @@
+"""Reading options, with messages a person can act on."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from enpire.errors import UsageError
+from enpire.packs.finder import unknown
+from enpire.session.values import STARTS, task_from
+
+if TYPE_CHECKING:
+    from enpire.store import Run
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that raises UsageError, and knows the nearest option.
+
+    gathers: what options begin with that the parser need not know, `--recipe.` for one; what they
+    say is then in `gathered`, by that beginning, text by the rest of their names.
+    """
+
+    gathers: tuple[str, ...] = ()
+
+    def __init__(self, prog: str, description: str, epilog: str = "") -> None:
+        super().__init__(
+            prog=prog,
+            description=description,
+            epilog=epilog,
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse as argparse does; raises UsageError, for an argument without a letter too."""
+        for before, word in zip((self.prog, *args), args, strict=False):
+            if not word.strip() or (word.startswith("--") and word.endswith("=")):
+                empty = word.rstrip("=") if word.strip() else before
+                self.error(f"{empty} is given nothing: a variable of the shell that is not set?")
+        gathered: dict[str, dict[str, str]] = {}
+        for begin in self.gathers:
+            args, gathered[begin] = self._gather(list(args), begin)
+        found, rest = self.parse_known_args(args, namespace)
+        found.gathered = gathered
+        if rest and rest[0].startswith("-"):
+            known = [flag for flag in self._option_string_actions if flag.startswith("--")]
+            raise UsageError(unknown("option", rest[0].split("=")[0], known))
+        if rest:
+            self.error(f"{rest[0]!r} is one argument too many")
+        return found
+
+    def _gather(self, args: list[str], begin: str) -> tuple[list[str], dict[str, str]]:
+        rest: list[str] = []
+        gathered: dict[str, str] = {}
+        given = iter(args)
+        for word in given:
+            name, equals, value = word.removeprefix(begin).partition("=")
+            if not word.startswith(begin):
+                rest.append(word)
+            elif equals:
+                gathered[name] = value
+            else:
+                gathered[name] = next(given, "")
+        for name, value in gathered.items():
+            if not value:
+                self.error(f"{begin}{name} expects a value")
+        return rest, gathered
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what argparse would have printed."""
+        raise UsageError(f"{message} (see {self.prog} --help)")
+
+
+def add_start(parser: argparse._ActionsContainer) -> None:
+    """`--from`, for `task_asked`."""
+    parser.add_argument(
+        "--from",
+        dest="begin",
+        choices=STARTS,
+        help="the start of the whole task, or just before its hard phase (default)",
+    )
+
+
+def task_asked(options: argparse.Namespace, default: str = "") -> str:
+    """What `--task` and `--from` say together, as `find` takes it; default: without `--task`."""
+    return task_from(options.task or default, options.begin or "")
+
+
+def options_given(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
+    """Return what the command line says of some options, by name; nothing of those left out."""
+    values = {name: getattr(options, name) for name in names}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def add_trust(parser: Parser) -> None:
+    """The option that allows code of a run that was made elsewhere."""
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="run code that the run names by a path, though it was made elsewhere or has changed",
+    )
+
+
+def print_notes(run: Run) -> None:
+    """Say on stderr what opening a run for writing has found in its folder."""
+    for note in run.notes:
+        print(f"{run.folder}: {note}", file=sys.stderr)
+
+
+def print_json(result: Mapping[str, Any]) -> None:
+    """Print one object on one line; a number that is not finite becomes null."""
+    print(json.dumps(finite(result), allow_nan=False), flush=True)
+
+
+def finite(value: Any) -> Any:
+    """Return a value with None for each number in it that is not finite: JSON has none."""
+    if isinstance(value, Mapping):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

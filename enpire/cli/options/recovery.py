@@ -1,0 +1,38 @@
+"""Who helps a station that was set aside: options of `loop` and `eval`."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+from enpire.cli.options.parser import Parser
+from enpire.session.recovery import LIMIT_S, open_recovery
+from enpire.session.values import duration
+
+if TYPE_CHECKING:
+    from enpire.rollout.fleet.recovery import Recovery
+
+
+def add_recovery(parser: Parser, title: str) -> None:
+    """The options that say who helps a station that was set aside."""
+    group = parser.add_argument_group(title)
+    group.add_argument(
+        "--recover",
+        metavar="COMMAND",
+        default="",
+        help="run by the shell for a station that is set aside, with ENPIRE_STATION, ENPIRE_REASON "
+        "and ENPIRE_TASK set: exit code 0 says that its scene is set up again",
+    )
+    group.add_argument(
+        "--recover-limit",
+        type=duration,
+        metavar="TIME",
+        default=LIMIT_S,
+        help="that it may take (default 10m)",
+    )
+
+
+def recovery(options: Namespace, task: str, reset: str) -> AbstractContextManager[Recovery | None]:
+    """Who helps stations that are set aside, as the options say."""
+    return open_recovery(options.recover, options.recover_limit, task, reset)

@@ -1,0 +1,81 @@
+"""`enpire render`: a picture of a task's twin."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from pathlib import Path
+
+from enpire.cli.options.menagerie import add_menagerie, use_menagerie
+from enpire.cli.options.parser import Parser, add_start, task_asked
+from enpire.errors import StoreError, UsageError
+from enpire.session.progress_bar import progress_bar
+from enpire.session.values import any_number, more_than_zero, natural, positive
+
+DESCRIPTION = """\
+A picture of a task's twin in the middle of a demonstration, without a display (EGL). The view is
+around what the task tracks, or a camera of the world."""
+
+
+def add_options(parser: Parser) -> None:
+    """The options of `enpire render`."""
+    parser.add_argument("task", metavar="TASK", help="a task: its name or its folder")
+    add_start(parser)
+    add_menagerie(parser)
+    parser.add_argument("picture", type=Path, metavar="FILE.png")
+    parser.add_argument("--seed", type=natural, default=0, metavar="N", help="initial condition")
+    parser.add_argument(
+        "--at",
+        type=any_number,
+        default=1.5,
+        metavar="S",
+        help="time in the demonstration (default 1.5); 0 its beginning, -1 the start of the reset",
+    )
+    parser.add_argument("--camera", default="", metavar="NAME", help="a camera of the world")
+    parser.add_argument(
+        "--distance", type=more_than_zero, default=0.7, metavar="M", help="default 0.7"
+    )
+    parser.add_argument(
+        "--azimuth", type=any_number, default=162.0, metavar="DEG", help="default 162"
+    )
+    parser.add_argument(
+        "--elevation", type=any_number, default=-20.0, metavar="DEG", help="default -20"
+    )
+    parser.add_argument("--width", type=positive, default=1280, metavar="N", help="default 1280")
+    parser.add_argument("--height", type=positive, default=800, metavar="N", help="default 800")
+
+
+def run(options: Namespace) -> int:
+    """Write the picture."""
+    if options.picture.suffix.lower() != ".png":
+        raise UsageError(f"{options.picture} is no PNG file: give a name that ends in .png")
+    use_menagerie(options)
+    os.environ.setdefault("MUJOCO_GL", "egl")  # before MuJoCo is imported for the first time
+    import cv2
+
+    try:
+        import mujoco  # noqa: F401
+    except RuntimeError as error:
+        raise UsageError(f"MuJoCo does not start ({error}): set MUJOCO_GL=egl") from error
+    from enpire.environment import build_stations
+    from enpire.observe.picture import Viewpoint, draw, go_to
+
+    view = Viewpoint(
+        camera=options.camera,
+        distance=options.distance,
+        azimuth=options.azimuth,
+        elevation=options.elevation,
+        width=options.width,
+        height=options.height,
+    )
+    with progress_bar("going there, and drawing"):
+        stations = build_stations(task_asked(options), 1)
+        go_to(stations, options.seed, options.at)
+        _, png = cv2.imencode(".png", draw(stations, view)[..., ::-1])  # OpenCV takes blue first
+    try:
+        options.picture.parent.mkdir(parents=True, exist_ok=True)
+        options.picture.write_bytes(png.tobytes())
+    except OSError as error:
+        raise StoreError(f"{options.picture} cannot be written: {error.strerror}") from error
+    print(options.picture)
+    return 0

@@ -1,0 +1,1 @@
+"""`enpire station ...`: stations of a run, and stations with arms."""

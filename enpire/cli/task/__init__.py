@@ -1,0 +1,1 @@
+"""`enpire task ...` and `enpire new task ...`: certify a task, sign it, begin one."""

@@ -1,1 +1,0 @@
-"""The verbs of the command line, a module each: DESCRIPTION, `add_options`, `run`."""

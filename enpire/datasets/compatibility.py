@@ -1,0 +1,420 @@
+"""Whether a dataset means what a task means: names, rate, range, success; and what is assumed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from enpire.datasets.columns import ACTION, STATE, SUCCESS, WHOLE
+from enpire.datasets.folder import Frames
+from enpire.errors import StoreError
+from enpire.types import Flags, Float32Array, FloatArray
+
+NEXT_SUCCESS = "next.success"
+EVERY = "all"  # as a column of success: every episode is one
+LARGEST = 1e6  # of any entry: numbers that large are a fault, in whichever unit
+SPIKE, ENTRY = 1000.0, 1.0  # how many times an entry's own spread it may be off; at least of that
+ROUNDED = 1e-5  # an action may be beyond 1 by so much
+STARTS, NEARBY = 10.0, 1.0  # how far from a task's own starts one may be: of their spread, and else
+LEAST = 1e-6  # by which an entry changes at least: what is less is rounding, or noise of nothing
+STILL = 10  # frames of an episode in which something changes
+FEWEST = 200  # frames from which it can be told which way actions move things
+CLEAR, AGAINST = 0.5, 0.15  # correlations: in the task, and the other way in a dataset
+RATE = 0.01  # share by which two rates may differ
+SHOWN = 4  # names of columns in a message
+
+
+@dataclass(frozen=True, slots=True)
+class TaskInterface:
+    """What a task shows and is acted on by.
+
+    observation, action: names of entries. hz: control periods a second. starts: what policies see
+    first in some of its episodes, (n, obs); none: not compared. moves: how its actions go with what
+    changes, as `going_with`; likewise. robot: what it is for; empty: whatever.
+    """
+
+    task: str
+    observation: tuple[str, ...]
+    action: tuple[str, ...]
+    hz: float
+    starts: Float32Array = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    moves: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    robot: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What a person says of a dataset that it does not say itself.
+
+    accept_names: entries are the task's in their order, whatever they are called. by_name: they are
+    put in the task's order by their names. rename: what the dataset calls an entry, and what the
+    task does; goes by names too. fps: frames a second, whatever the dataset says; 0: as it says.
+    success: the column that says whether an episode was a success, or `all`. clip: actions beyond
+    [-1, 1] are taken as full ones. accept_motion: actions may move things the other way.
+    """
+
+    accept_names: bool = False
+    by_name: bool = False
+    rename: Mapping[str, str] = field(default_factory=dict)
+    fps: float = 0.0
+    success: str = ""
+    clip: bool = False
+    accept_motion: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Entries of a column, in the task's order, by their names there.
+
+    width: how many entries the column has there. said: what was assumed.
+    """
+
+    column: str
+    entries: tuple[int, ...]
+    names: tuple[str, ...]
+    width: int
+    said: str = ""
+
+
+def seen_column(features: Mapping[str, Any]) -> str:
+    """The column that has a task's observations: beside pictures the state is less than that."""
+    return WHOLE if WHOLE in features else STATE
+
+
+def rate(folder: Path, said: float, wanted: TaskInterface, allowed: Allowed) -> tuple[float, str]:
+    """Frames a second that are taken, and what was assumed; raises StoreError if not the task's."""
+    taken = allowed.fps or said
+    if not math.isclose(taken, wanted.hz, rel_tol=RATE):
+        raise StoreError(
+            f"{folder} has {taken:g} frames a second, and {wanted.task} acts {wanted.hz:g} times: "
+            "an action there is for one period. Record or resample at that rate; if a frame is "
+            f"one of its periods all the same, say --fps {wanted.hz:g}"
+        )
+    if math.isclose(taken, said, rel_tol=RATE):
+        return taken, ""
+    return taken, f"taken at {taken:g} frames a second, not at {said:g}"
+
+
+def choose(
+    folder: Path, features: Mapping[str, Any], column: str, wanted: TaskInterface, allowed: Allowed
+) -> Chosen:
+    """Choose the entries of a column that are the task's, by what they are called.
+
+    Raises:
+        StoreError: it is not there, of another size, or called something else.
+    """
+    names = wanted.action if column == ACTION else wanted.observation
+    about = features.get(column)
+    shape = None if about is None else tuple(about.get("shape") or ())
+    called = None if about is None else names_of(about.get("names"))
+    by_name = allowed.by_name or bool(allowed.rename)
+    if by_name and called is not None and shape == (len(called),):
+        return _by_name(folder, column, called, names, wanted.task, allowed.rename)
+    if shape != (len(names),):
+        raise StoreError(
+            f"{folder} has {column} of shape {shape}; {wanted.task} has {len(names)} of them: a "
+            "dataset fits a task that shows the same and is acted on alike"
+        )
+    every = tuple(range(len(names)))
+    if called == names:
+        return Chosen(column, every, names, len(names))
+    if allowed.accept_names:
+        other = "without names" if called is None else f"called {_listed(called)}"
+        said = f"{column} in its own order, {other}"
+        return Chosen(column, every, names, len(names), said)
+    if called is None:
+        raise StoreError(
+            f"{folder} does not name the entries of {column}; {wanted.task} calls them "
+            f"{_listed(names)}: if they are these in this order, say --accept-names"
+        )
+    if sorted(called) == sorted(names):
+        at = next(
+            i for i, (one, other) in enumerate(zip(called, names, strict=True)) if one != other
+        )
+        raise StoreError(
+            f"{folder} has {column} in another order: entry {at} is {called[at]}, and "
+            f"{wanted.task} has {names[at]} there: --by-name puts them in the task's order, "
+            "--accept-names takes them as they stand"
+        )
+    strange = [
+        f"{name} for {mine}" for name, mine in zip(called, names, strict=False) if name != mine
+    ]
+    raise StoreError(
+        f"{folder} calls entries of {column} otherwise than {wanted.task}: {_listed(strange)}. If "
+        "they mean the same, say --rename THEIRS=OURS,... or, in the same order, --accept-names"
+    )
+
+
+def names_of(said: Any) -> tuple[str, ...] | None:
+    """Names of a column's entries, in each form that datasets have; None without any."""
+    if isinstance(said, dict):
+        places = list(said.values())
+        if places and all(type(place) is int for place in places):
+            if len(set(places)) != len(places):
+                return None  # nobody knows their order
+            return tuple(str(name) for name in sorted(said, key=lambda name: said[name]))
+        groups = list(said.values())
+        if all(isinstance(group, list) for group in groups):
+            said = [name for group in groups for name in group]
+    if not isinstance(said, list) or not said:
+        return None
+    return tuple(map(str, said))
+
+
+def require_renamed(folder: Path, features: Mapping[str, Any], allowed: Allowed) -> None:
+    """Raise StoreError for a name in `rename` that no entry of a column has: it counts nowhere."""
+    about = [features[name] for name in (seen_column(features), ACTION)]
+    called = [name for each in about for name in names_of(each.get("names")) or ()]
+    strange = [name for name in allowed.rename if name not in called]
+    if strange:
+        raise StoreError(
+            f"{folder} calls nothing {strange[0]}; it has {_listed(called, 30)}: --rename"
+        )
+
+
+def require_sound(frames: Frames, chosen: Chosen, values: FloatArray) -> None:
+    """Raises StoreError for a value that is no number, or as large as none is; values: (n, d)."""
+    _refuse(frames, chosen, values, ~np.isfinite(values), "a finite number is needed")
+    large = np.abs(values) > LARGEST
+    _refuse(frames, chosen, values, large, f"nothing is larger than {LARGEST:g}")
+    kept = values.astype(np.float32)  # what is left of them: 1e-300 is 0
+    if len(kept) > 1 and np.ptp(kept, axis=0).max() <= LEAST:
+        raise StoreError(
+            f"{frames.folder}: {chosen.column} is the same in all {len(values)} frames: nothing "
+            "was recorded there"
+        )
+    for extent in frames.extents if chosen.column != ACTION else ():
+        mine = kept[extent.first : extent.end]
+        if len(mine) >= STILL and np.ptp(mine, axis=0).max() <= LEAST:
+            raise StoreError(
+                f"{frames.folder}: episode {extent.index}: {chosen.column} is the same in all "
+                f"{len(mine)} frames: nothing was recorded there: delete it from the dataset"
+            )
+    middle = np.median(values, axis=0)
+    low, high = np.quantile(values, (0.05, 0.95), axis=0)
+    far = np.abs(values - middle) > SPIKE * np.maximum(high - low, ENTRY)
+    _refuse(frames, chosen, values, far, f"that is {SPIKE:g} times what this entry else spreads")
+
+
+def told_twice(frames: Frames, values: FloatArray) -> str:
+    """How many episodes are copies of another one, for a person; values: all that is in them."""
+    parts = [values[extent.first : extent.end].tobytes() for extent in frames.extents]
+    copies = len(parts) - len(set(parts))
+    if not copies:
+        return ""
+    return (
+        f"{copies} of {len(parts)} episodes are copies of others"
+        if copies > 1
+        else (f"1 of {len(parts)} episodes is a copy of another")
+    )
+
+
+def within_one(frames: Frames, chosen: Chosen, values: FloatArray, clip: bool) -> str:
+    """See whether actions (n, act) are in [-1, 1]; what was assumed if they are not.
+
+    Raises:
+        StoreError: they are not, and nobody has them clipped.
+    """
+    beyond = np.abs(values) > 1.0 + ROUNDED
+    if not clip:
+        share = f"{beyond.any(axis=1).mean():.0%} of the frames are beyond it"
+        needed = (
+            f"actions are in [-1, 1], and {share}: convert them (degrees, metres and joint angles "
+            "are none); if only these are too much, --clip takes them as full actions"
+        )
+        _refuse(frames, chosen, values, beyond, needed)
+    count = int(beyond.any(axis=1).sum())
+    return f"{count} of {len(values)} actions clipped to [-1, 1]" if count else ""
+
+
+def require_starts(
+    frames: Frames, chosen: Chosen, values: FloatArray, wanted: TaskInterface
+) -> None:
+    """Raises StoreError if an episode begins far from where the task's own do; values: (n, obs)."""
+    if not len(wanted.starts):
+        return
+    low, high = wanted.starts.min(axis=0), wanted.starts.max(axis=0)
+    slack = STARTS * (high - low) + NEARBY * np.maximum(1.0, np.abs(low + high) / 2)
+    first = np.zeros(len(values), bool)
+    first[[extent.first for extent in frames.extents]] = True
+    far = ((values < low - slack) | (values > high + slack)) & first[:, None]
+    if far.any():
+        row, at = (int(i[0]) for i in np.nonzero(far))
+        raise StoreError(
+            f"{frames.folder}: {frames.place(row)}: {chosen.column}, {chosen.names[at]}, is "
+            f"{values[row, at]:g}, and {wanted.task} begins with {low[at]:g} to {high[at]:g}: "
+            "another unit (degrees, millimetres), or another meaning: convert it"
+        )
+
+
+def require_motion(
+    frames: Frames,
+    done: Chosen,
+    pair: tuple[FloatArray, FloatArray],
+    wanted: TaskInterface,
+    accepted: bool,
+) -> str:
+    """See whether actions move what is seen the way the task's do; what was assumed if not.
+
+    pair: actions and observations of all frames, (n, act) and (n, obs). Looked at is, of each
+    action, the entry that goes with it most in the task, if it clearly does. An action that hardly
+    moves it is told: frames may be late, or axes exchanged.
+
+    Raises:
+        StoreError: an entry goes the other way, and nobody has accepted that.
+    """
+    if not wanted.moves.size or len(frames) < FEWEST:
+        return ""
+    extents = [slice(extent.first, extent.end) for extent in frames.extents]
+    theirs = going_with([(pair[0][rows], pair[1][rows]) for rows in extents])
+    sizes = np.abs(wanted.moves)
+    clear = (sizes >= CLEAR) & (sizes == sizes.max(axis=1, keepdims=True))
+    along = np.sign(wanted.moves) * theirs
+    against = np.argwhere(clear & (along < -AGAINST))
+    if not len(against):
+        return _unmoved(done, np.argwhere(clear & (along < AGAINST)), theirs, wanted)
+    action, seen = (int(i) for i in against[0])
+    if accepted:
+        return f"{done.names[action]} moves {wanted.observation[seen]} the other way"
+    raise StoreError(
+        f"{frames.folder}: {done.column}, {done.names[action]}, moves {wanted.observation[seen]} "
+        f"the other way than in {wanted.task} (correlation {theirs[action, seen]:.2f}, there "
+        f"{wanted.moves[action, seen]:.2f}): another sign, or another axis? Convert it; if it is "
+        "meant, say --accept-motion"
+    )
+
+
+def _unmoved(done: Chosen, weak: NDArray[Any], theirs: FloatArray, wanted: TaskInterface) -> str:
+    """That an action does not move what it should, for a person; weak: (action, seen), (k, 2)."""
+    if not len(weak):
+        return ""
+    action, seen = (int(i) for i in weak[0])
+    return (
+        f"{done.names[action]} hardly moves {wanted.observation[seen]} (correlation "
+        f"{theirs[action, seen]:.2f}, in {wanted.task} {wanted.moves[action, seen]:.2f}): late, "
+        "or another axis?"
+    )
+
+
+def going_with(episodes: Sequence[tuple[NDArray[Any], NDArray[Any]]]) -> FloatArray:
+    """Correlation of actions (t, act) with changes of observations (t, obs), over episodes."""
+    actions = np.concatenate([done[:-1] for done, _ in episodes]).astype(np.float64)
+    changes = np.concatenate([np.diff(seen, axis=0) for _, seen in episodes]).astype(np.float64)
+    actions -= actions.mean(axis=0)
+    changes -= changes.mean(axis=0)
+    sizes = np.outer(np.linalg.norm(actions, axis=0), np.linalg.norm(changes, axis=0))
+    found = np.zeros(sizes.shape)
+    np.divide(actions.T @ changes, sizes, out=found, where=sizes > 1e-9)
+    return found
+
+
+def successes(
+    frames: Frames, features: Mapping[str, Any], allowed: Allowed
+) -> tuple[list[bool], str]:
+    """Whether each episode was one, and by what that is known.
+
+    Raises:
+        StoreError: nothing says so, or a column says it in part.
+    """
+    if allowed.success == EVERY:
+        return [True] * len(frames.extents), f"all taken as successes (--success-column {EVERY})"
+    there = [name for name in (SUCCESS, NEXT_SUCCESS) if name in features]
+    column = allowed.success or (there[0] if there else "")
+    if not column:
+        raise StoreError(
+            f"{frames.folder} does not say which episodes are successes (no column {SUCCESS}, no "
+            f"{NEXT_SUCCESS}): name one with --success-column NAME; --success-column {EVERY} if "
+            "each of them is"
+        )
+    flags = frames.flags(column)
+    found = _by_column(frames, column, flags)
+    for other in there[1:] if not allowed.success else ():
+        said = _by_column(frames, other, frames.flags(other))
+        differ = [i for i, (one, two) in enumerate(zip(found, said, strict=True)) if one != two]
+        if differ:
+            raise StoreError(
+                f"{frames.folder}: episode {frames.extents[differ[0]].index}: {column} says "
+                f"{str(found[differ[0]]).lower()} and {other} says {str(said[differ[0]]).lower()}: "
+                "name the one that counts with --success-column"
+            )
+    lost = lost_again(frames, flags)
+    return found, f"by {column}{', ' + lost if lost else ''}"
+
+
+def success_columns(features: Mapping[str, Any], allowed: Allowed) -> list[str]:
+    """The columns to be read; raises StoreError for one that was asked for and is not there."""
+    if allowed.success in ("", EVERY):
+        return [name for name in (SUCCESS, NEXT_SUCCESS) if name in features]
+    if allowed.success not in features:
+        raise StoreError(
+            f"there is no column {allowed.success}; there are {_listed(sorted(features), 30)}"
+        )
+    return [allowed.success]
+
+
+def lost_again(frames: Frames, success: Flags) -> str:
+    """Tell in how many episodes success passes: any frame counts, as it is read here."""
+    parts = [success[extent.first : extent.end] for extent in frames.extents]
+    count = sum(bool(part.any() and not part[-1]) for part in parts)
+    good = sum(bool(part.any()) for part in parts)
+    return f"which is false at the end of {count} of {good} successes" if count else ""
+
+
+def _by_column(frames: Frames, column: str, flags: Flags) -> list[bool]:
+    return [_success(frames, column, flags, i) for i in range(len(frames.extents))]
+
+
+def _success(frames: Frames, column: str, flags: Flags, episode: int) -> bool:
+    extent = frames.extents[episode]
+    mine = flags[extent.first : extent.end]
+    if column == SUCCESS and mine.any() and not mine.all():
+        raise StoreError(
+            f"{frames.folder}: episode {extent.index}: {column} is true in some frames and false "
+            f"in others; it is of the whole episode. If any frame's counts, call it {NEXT_SUCCESS}"
+        )
+    return bool(mine.any())
+
+
+def _by_name(
+    folder: Path,
+    column: str,
+    called: Sequence[str],
+    names: tuple[str, ...],
+    task: str,
+    rename: Mapping[str, str],
+) -> Chosen:
+    theirs = [rename.get(name, name) for name in called]
+    missing = [name for name in names if theirs.count(name) != 1]
+    if missing:
+        how = "twice" if missing[0] in theirs else "not at all"
+        raise StoreError(
+            f"{folder} has {missing[0]} {how} in {column}, which {task} needs; it has "
+            f"{_listed(called, 30)}: say --rename THEIRS=OURS,..."
+        )
+    entries = tuple(theirs.index(name) for name in names)
+    if entries == tuple(range(len(called))) and tuple(called) == names:
+        return Chosen(column, entries, names, len(called))
+    left = len(called) - len(entries)
+    other = f", {left} of its entries left out" if left else ""
+    said = f"{column} put in order by its names{other}"
+    return Chosen(column, entries, names, len(called), said)
+
+
+def _refuse(frames: Frames, chosen: Chosen, values: FloatArray, bad: Flags, needed: str) -> None:
+    if bad.any():
+        row, at = (int(i[0]) for i in np.nonzero(bad))
+        raise StoreError(
+            f"{frames.folder}: {frames.place(row)}: {chosen.column}, {chosen.names[at]}, is "
+            f"{values[row, at]:g}: {needed}"
+        )
+
+
+def _listed(names: Sequence[str], most: int = SHOWN) -> str:
+    shown = ", ".join(names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown

@@ -1,0 +1,95 @@
+"""What a loop begins with that was there before it: a policy, demonstrations."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from enpire.errors import UsageError
+
+if TYPE_CHECKING:
+    from enpire.environment import StationBackend
+    from enpire.policies import Policy
+    from enpire.rollout.loop.settings import LoopSettings
+    from enpire.store import Run
+
+GIVEN = "given"  # the recipe of a policy that nothing here has made
+FINETUNE = "finetune"
+FROM_HELP, FROM_PICTURES = "replay_bc", "recover"
+BEGINS = ("policy", "demonstrations_of")  # settings that name where it is
+
+
+def warm_start_settings(given: dict[str, Any]) -> dict[str, Any]:
+    """Return settings with what goes with a policy, demonstrations or a helper that are given.
+
+    A task's own recipe may be one that no help and no picture reaches: a script's.
+
+    Raises:
+        StoreError, PolicyError: there is no such policy.
+        UsageError: it is a script.
+    """
+    if (script := str(given.get("policy", ""))).endswith(".py"):
+        raise UsageError(
+            f"--policy {script}: a script learns nothing; --demonstrator {script} has a gym: task "
+            "begin with what it shows, and enpire eval measures it"
+        )
+    paths = {name: os.path.abspath(given[name]) for name in BEGINS if name in given}
+    goes: dict[str, Any] = {"demonstrations": 0} if paths else {}
+    if "policy" in paths:
+        from enpire.observe import policy_loading
+        from enpire.policies import Composed, LeRobotPolicy
+
+        policy = policy_loading.load(paths["policy"]).policy
+        if images := policy_loading.images(policy):
+            goes["images"] = images
+        if isinstance(policy, Composed):
+            policy = policy.base
+        if isinstance(policy, LeRobotPolicy):
+            goes["recipe"] = FINETUNE
+    if given.get("helper"):
+        goes.setdefault("recipe", FROM_HELP)
+    elif (goes | given).get("images"):
+        goes.setdefault("recipe", FROM_PICTURES)
+    return goes | given | paths
+
+
+def require_warm_start(settings: LoopSettings, stations: StationBackend) -> None:
+    """See whether a run can begin with them, before there is one.
+
+    Raises:
+        StoreError, PolicyError: they are not there, or not for these stations.
+    """
+    if settings.demonstrations_of:
+        from enpire.rollout.collection.import_demonstrations import demonstrations
+
+        demonstrations(Path(settings.demonstrations_of), stations)
+    if settings.policy:
+        _fitting(settings.policy, stations)
+
+
+def warm_start(run: Run, settings: LoopSettings, stations: StationBackend) -> None:
+    """See to it that a run has them, whether it begins or goes on.
+
+    Raises as `require_warm_start`.
+    """
+    if settings.demonstrations_of:
+        from enpire.rollout.collection.import_demonstrations import adopt
+
+        adopt(run, Path(settings.demonstrations_of), stations)
+    from enpire.rollout.loop.loop import POLICY
+
+    if settings.policy and run.ledger.policy(f"{POLICY}-0") is None:
+        from enpire.policies import metadata
+
+        policy = _fitting(settings.policy, stations)
+        tensors, said = policy.tensors(), metadata(policy)
+        run.save_policy(f"{POLICY}-0", tensors, said, recipe=GIVEN, state="incumbent")
+
+
+def _fitting(reference: str, stations: StationBackend) -> Policy:
+    from enpire.observe import policy_loading
+
+    chosen = policy_loading.load(reference)
+    policy_loading.require_fit(chosen.policy, stations, chosen.name)
+    return chosen.policy

@@ -1,0 +1,38 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError
+
+import pytest
+
+from enpire.cli.options.parser import Parser, add_start, task_asked
+from enpire.errors import UsageError
+from enpire.policies import ChunkSpec
+from enpire.session.values import CHUNK, of_a_chunk
+
+
+def asked(*arguments: str, default: str = "") -> str:
+    parser = Parser("enpire x", "")
+    parser.add_argument("--task")
+    add_start(parser)
+    return task_asked(parser.parse_args(arguments), default)
+
+
+def test_where_a_task_begins() -> None:
+    assert asked("--task", "pin_box") == "pin_box"
+    assert asked("--task", "pin_box", "--from", "start") == "pin_box@start"
+    assert asked("--task", "pin_box@start", "--from", "start") == "pin_box@start"
+    assert asked("--task", "pin_box@start", "--from", "phase") == "pin_box"
+    assert asked("--from", "start", default="of_a_run") == "of_a_run@start"
+    assert asked(default="of_a_run@start") == "of_a_run@start"
+    with pytest.raises(UsageError, match="start"):
+        asked("--from", "end")
+
+
+def test_as_much_is_carried_out_as_a_chunk_has() -> None:
+    assert ChunkSpec("t", 1, 1).chunk == CHUNK
+    assert [of_a_chunk(text) for text in ("1", str(CHUNK))] == [1, CHUNK]
+    for wrong in ("0", str(CHUNK + 1)):
+        with pytest.raises(ArgumentTypeError):
+            of_a_chunk(wrong)
