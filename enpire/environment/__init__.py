@@ -45,6 +45,7 @@ from enpire.environment.core.station_backend import (
     instruction,
 )
 from enpire.environment.core.symmetry import (
+    ObservedLead,
     ObservedPoint,
     ObservedRotation,
     ObservedYaw,
@@ -83,6 +84,7 @@ __all__ = [
     "Fake",
     "InterventionWrapper",
     "Job",
+    "ObservedLead",
     "ObservedPoint",
     "ObservedRotation",
     "ObservedYaw",

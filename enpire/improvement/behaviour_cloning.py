@@ -18,7 +18,7 @@ from enpire.improvement.checkpoint import NOWHERE, Checkpoint
 from enpire.improvement.data import MIN_STD, Examples, examples, instructive, seen_examples
 from enpire.improvement.learner import Learner, average, taken_up, warmed_and_annealed
 from enpire.improvement.recipe import RecipeInputs
-from enpire.improvement.scene_symmetry import moved, scales
+from enpire.improvement.scene_symmetry import led_further, moved, scales
 from enpire.policies import (
     ChunkPolicy,
     ChunkSpec,
@@ -237,6 +237,7 @@ def fit[P: ChunkPolicy | FlowPolicy | PicturePolicy](
         history, actions = batch.history, batch.actions
         if data.symmetry is not None:
             history, actions = moved(data.symmetry, history, actions, generator)
+            history, actions = led_further(data.symmetry, history, actions, generator)
         noise = torch.randn(history.shape, generator=generator).to(where)
         seen = history + training.noise * policy.std * noise
         pictures = batch.pictures

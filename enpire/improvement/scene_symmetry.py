@@ -15,6 +15,8 @@ from torch import Tensor
 from enpire.environment import ObservedPoint, ObservedRotation, Symmetry
 from enpire.improvement.data import Examples
 
+LED = 0.5  # share of examples that show setpoints further ahead than they were
+TAKEN_BACK = 0.2  # share of what is too far ahead that each action of a chunk takes back
 TINY = 1e-9  # of a rotation [rad]: no axis can be told from it
 
 
@@ -78,6 +80,28 @@ def moved_by(
         seen[..., yaw.entry] = (angle.sin() if yaw.sines else angle) / yaw.unit
     for plane in symmetry.actions:
         _turn_plane(done, plane, cos, sin)
+    return seen, done
+
+
+def led_further(
+    symmetry: Symmetry, history: Tensor, actions: Tensor, generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """Return both as if setpoints had been further ahead of hands, and the chunk took that back.
+
+    Where a hand meets something, an arm that gives way is wound up: each action moves the setpoint
+    on, and the hand stays. A network that saw no such lead goes on as it pleases; one that was
+    shown this lets go. Arguments are those of `moved`. What no pack names stays as it is.
+    """
+    if not symmetry.leads:
+        return history, actions
+    seen, done = history.clone(), actions.clone()
+    share = TAKEN_BACK * (1.0 - TAKEN_BACK) ** torch.arange(actions.shape[1], dtype=done.dtype)
+    for lead in symmetry.leads:
+        further = lead.by * torch.randn(len(history), 3, generator=generator)
+        further *= torch.rand(len(history), 1, generator=generator) < LED
+        back = share[None, :, None] * further[:, None] / torch.tensor(lead.step)
+        seen[..., list(lead.entries)] += (further[:, None] / lead.unit).to(seen.device)
+        done[..., list(lead.actions)] -= back.to(done.device)
     return seen, done
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from enpire.environment import ObservedRotation, Symmetry, load_task, read_symmetry
-from enpire.improvement.scene_symmetry import moved, moved_by
+from enpire.improvement.scene_symmetry import TAKEN_BACK, led_further, moved, moved_by
 from enpire.packs import find
 
 
@@ -51,3 +51,30 @@ def test_each_row_is_moved_by_itself_and_no_farther_than_allowed() -> None:
     widest = places[:, 0, :2].abs().max(dim=0).values
     assert (widest <= 0.09 + 1e-6).all()
     assert (widest > 0.08).all()
+
+
+def test_a_setpoint_further_ahead_is_taken_back_by_the_chunk() -> None:
+    symmetry = named("zip_tie")
+    history, actions = torch.zeros(2000, 2, 42), torch.zeros(2000, 8, 14)
+    seen, done = led_further(symmetry, history, actions, torch.Generator().manual_seed(0))
+    further = seen[:, 0, 37:40] * 0.01  # [m]
+    assert torch.equal(seen[:, 0], seen[:, 1]), "both observations of a row"
+    shown = further.abs().amax(dim=1) > 0.0
+    assert 0.45 < shown.float().mean() < 0.55
+    np.testing.assert_allclose(further[shown].std(), 0.005, rtol=0.05)
+    back = done[:, :, 7:10].cumsum(dim=1) * 0.0024  # [m]
+    np.testing.assert_allclose(back[:, 0], -TAKEN_BACK * further, rtol=1e-4, atol=1e-8)
+    np.testing.assert_allclose(back[:, -1], -(1 - 0.8**8) * further, rtol=1e-4, atol=1e-8)
+    rest = [i for i in range(42) if not 37 <= i < 40]
+    assert not seen[..., rest].any(), "nothing else is seen to differ"
+    assert not done[..., [*range(7), *range(10, 14)]].any(), "only that hand is moved"
+
+
+def test_leads_that_no_pack_names_stay_as_they_were() -> None:
+    history, actions = torch.ones(3, 1, 16), torch.ones(3, 2, 7)
+    generator = torch.Generator().manual_seed(0)
+    before = generator.get_state()
+    seen, done = led_further(named("pick_cube"), history, actions, generator)
+    assert torch.equal(seen, history)
+    assert torch.equal(done, actions)
+    assert torch.equal(generator.get_state(), before), "a run made before draws as it did"

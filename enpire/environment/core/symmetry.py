@@ -65,12 +65,28 @@ class ObservedYaw:
 
 
 @dataclass(frozen=True, slots=True)
+class ObservedLead:
+    """How far an arm's setpoint is ahead of its hand: three entries of an observation.
+
+    An entry is lead / unit [m]. by: standard deviation of how much further ahead a clone is shown
+    setpoints than they were, along each axis [m]. actions: the entries of an action that move the
+    setpoint along x, y and z. step: how far a whole action moves it [m].
+    """
+
+    entries: tuple[int, int, int]
+    unit: float
+    by: float
+    actions: tuple[int, int, int]
+    step: tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Symmetry:
     """What moves with the scene, and how far it may be moved.
 
     turn: about the vertical, at most, either way [rad]. shift: along the world's axes, likewise
     [m]. vectors: entries of an observation along x and y, in one unit, (x, y) each; heights do not
-    change. actions: entries of an action, likewise.
+    change. actions: entries of an action, likewise. leads: what is shown further ahead than it was.
     """
 
     turn: float
@@ -80,6 +96,7 @@ class Symmetry:
     rotations: tuple[ObservedRotation, ...] = ()
     yaws: tuple[ObservedYaw, ...] = ()
     actions: tuple[tuple[int, int], ...] = ()
+    leads: tuple[ObservedLead, ...] = ()
 
     def to_json(self) -> str:
         """Return it as text, for another process."""
@@ -89,7 +106,12 @@ class Symmetry:
     def from_json(cls, text: str) -> Self:
         """Return the inverse of `to_json`."""
         said = frozen(json.loads(text))
-        kinds = {"points": ObservedPoint, "rotations": ObservedRotation, "yaws": ObservedYaw}
+        kinds = {
+            "points": ObservedPoint,
+            "rotations": ObservedRotation,
+            "yaws": ObservedYaw,
+            "leads": ObservedLead,
+        }
         parts = {name: tuple(kind(**each) for each in said[name]) for name, kind in kinds.items()}
         return cls(**{**said, **parts})
 
@@ -110,7 +132,7 @@ def read_symmetry(task: Task) -> Symmetry | None:
 
 
 def _parsed(table: Table, task: Task) -> Symmetry:
-    table.require_known("turn", "shift", "vectors", "points", "rotations", "yaws")
+    table.require_known("turn", "shift", "vectors", "points", "rotations", "yaws", "leads")
     turn, shift = table.number("turn"), table.numbers("shift", 3)
     if not (0.0 <= turn <= math.pi + 1e-3 and min(shift) >= 0.0):
         raise PackError(f"{table.where}: turn is from 0 to pi, and no shift is below 0")
@@ -124,6 +146,9 @@ def _parsed(table: Table, task: Task) -> Symmetry:
         rotations=tuple(_rotation(each, stem, names) for stem, each in _tables(table, "rotations")),
         yaws=tuple(_yaw(each, name, names) for name, each in _tables(table, "yaws")),
         actions=_planes(task.actions, table.where),
+        leads=tuple(
+            _lead(each, stem, names, task.actions) for stem, each in _tables(table, "leads")
+        ),
     )
 
 
@@ -179,6 +204,28 @@ def _rotation(table: Table, stem: str, names: _Names) -> ObservedRotation:
 def _yaw(table: Table, name: str, names: _Names) -> ObservedYaw:
     table.require_known("unit", "sines")
     return ObservedYaw(names.entry(name), _unit(table), table.flag("sines", True))
+
+
+def _lead(table: Table, stem: str, names: _Names, actions: ActionSpec) -> ObservedLead:
+    table.require_known("unit", "by", "arm")
+    by, said = table.number("by"), table.number("arm", 0.0)
+    if by <= 0.0:
+        raise PackError(f"{table.where}: by is {by:g} m, and must be above 0")
+    if said not in range(len(actions.arms)):
+        raise PackError(f"{table.where}: arm is {said:g}, and the task has {len(actions.arms)}")
+    arm = int(said)
+    x, y, z = actions.arms[arm].translation
+    if min(x, y, z) <= 0.0:
+        raise PackError(f"{table.where}: arm {arm} does not move along every axis")
+    at_x, at_y = names.plane(stem)
+    first = 7 * arm
+    return ObservedLead(
+        entries=(at_x, at_y, names.entry(f"{stem}_z")),
+        unit=_unit(table),
+        by=by,
+        actions=(first, first + 1, first + 2),
+        step=(x, y, z),
+    )
 
 
 def _planes(actions: ActionSpec, where: str) -> tuple[tuple[int, int], ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from enpire.environment import ObservedPoint, load_task, read_symmetry
+from enpire.environment import ObservedLead, ObservedPoint, Symmetry, load_task, read_symmetry
 from enpire.errors import PackError
 from enpire.packs import find
 from enpire.packs.finder import SYMMETRY
@@ -57,6 +57,30 @@ def test_an_up_that_is_no_unit_vector_is_refused(tmp_path: Path) -> None:
     rotation = "\n[rotations]\nopening = { unit = 0.1, up = [0.0, 0.0, 2.0] }\n"
     with pytest.raises(PackError, match="observes no opening_rx"):
         parsed(tmp_path, SAID + rotation)
+
+
+def test_a_lead_names_its_entries_and_the_actions_that_move_its_setpoint() -> None:
+    symmetry = read_symmetry(load_task(find("tasks", "zip_tie")))
+    assert symmetry is not None
+    step = (0.0024, 0.0024, 0.0024)
+    assert symmetry.leads == (ObservedLead((37, 38, 39), 0.01, 0.005, (7, 8, 9), step),)
+    assert Symmetry.from_json(symmetry.to_json()) == symmetry
+
+
+@pytest.mark.parametrize(
+    ("lead", "said"),
+    [
+        ("leading = { unit = 0.01, by = 0.005 }", "observes no leading_x"),
+        ("lead = { unit = 0.01, by = 0.0 }", "by is 0 m, and must be above 0"),
+        ("lead = { unit = 0.0, by = 0.005 }", "unit is 0.0"),
+        ("lead = { unit = 0.01, by = 0.005, arm = 1 }", "arm is 1, and the task has 1"),
+        ("lead = { unit = 0.01, by = 0.005, arm = 0.5 }", "arm is 0.5, and the task has 1"),
+        ("lead = { unit = 0.01, by = 0.005, arms = 0 }", "do you mean arm"),
+    ],
+)
+def test_what_is_wrong_with_a_lead_is_said(tmp_path: Path, lead: str, said: str) -> None:
+    with pytest.raises(PackError, match=said):
+        parsed(tmp_path, f"{SAID}\n[leads]\n{lead}\n")
 
 
 def test_steps_that_differ_along_x_and_y_cannot_be_turned(tmp_path: Path) -> None:
