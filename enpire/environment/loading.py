@@ -39,8 +39,8 @@ def build_stations(
 ) -> Stations:
     """Stations of the task called `task`, with the robot and the world that it names.
 
-    verify: by `sensors`, or by `cameras`. Where the task cannot or this machine has no OpenGL it
-    is by sensors all the same, and `verified_by` says so. images: size of the pictures that
+    verify: by `sensors`, or by `cameras`. Where the task cannot be, or this machine has no OpenGL,
+    it is by sensors all the same, and `verified_by` says so. images: size of the pictures that
     policies see [px]; 0: none, they see what the tracker says. world: another than the task's.
     vary_looks: in these pictures light, colours and cameras are each episode's own. perturbation: a
     change to every episode, on top of what it draws.

@@ -89,9 +89,9 @@ class _Launches:
         if self._wait <= 0:
             self._wait += EVERY
             self.starts.append((self.twin.state[row].copy(), self.twin.variation(row)))
-        flown = self._advance(row, min(most, self._wait))  # so that a launch comes then
-        self._wait -= flown
-        return flown
+        passed = self._advance(row, min(most, self._wait))  # so that a start comes then
+        self._wait -= passed
+        return passed
 
     def batch(self) -> Batch:
         """A simulation for each, on as many threads."""

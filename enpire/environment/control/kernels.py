@@ -343,7 +343,7 @@ def carry_out(
     setpoints of each period of the plan, (k, arms, dof + 1), come here.
 
     Returns:
-        How many periods of the plan were flown.
+        How many periods of the plan were carried out.
     """
     qpos, site_xpos, joint_qpos, grasp = live[0], live[4], tables[1], tables[3]
     setpoints = command[:, :, : joint_qpos.shape[1]]

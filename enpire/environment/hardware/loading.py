@@ -33,8 +33,8 @@ def open_wired(
     """Stations of the task called `task`, one a station file; `close` them.
 
     rehearsed: has a station's part played by a simulated one, which a dry run then moves. verify:
-    by `sensors`, or by `cameras`; where the task cannot it is by sensors all the same. images:
-    size of the pictures that policies see [px], or 0.
+    by `sensors`, or by `cameras`; where the task cannot be, it is by sensors all the same.
+    images: size of the pictures that policies see [px], or 0.
 
     Raises:
         UsageError: no such task, another robot, neither of the two flags, or cameras that are not

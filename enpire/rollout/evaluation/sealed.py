@@ -101,7 +101,7 @@ class SealedExamination:
         return self._jobs[number]
 
     def due(self, episodes: Mapping[str, Episode]) -> Iterator[Job | None]:
-        """Yield its jobs until by what is `episodes` the verdict is there.
+        """Yield its jobs until the verdict is there, by `episodes`.
 
         No more are yielded than can be needed if all that are under way succeed; `None` says that
         none is due before one of them has ended.
