@@ -24,9 +24,11 @@ class OnlineRounds:
         asked: Callable[[ConfiguredRecipe, int, str], TrainingRequest],
         base: Callable[[int], str],
     ) -> None:
-        """episodes: the run's episodes by id. seed: the run's. asked: what a learner is asked for,
-        by
-        its recipe, first round and policy; base: the policy that a round sets out from."""
+        """Keep what the rounds need.
+
+        episodes: the run's episodes by id. seed: the run's. asked: what a learner is asked for, by
+        its recipe, first round and policy. base: the policy that a round sets out from.
+        """
         self._run, self._known, self._seed = run, episodes, seed
         self._asked, self._base = asked, base
         self._process: OnlineProcess | None = None

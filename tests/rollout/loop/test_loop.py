@@ -123,6 +123,7 @@ def go(
     rounds: int = 1,
     settings: LoopSettings = TINY,
     budget: Budget | None = None,
+    state: LoopState | None = None,
 ) -> LoopState:
     """Start or continue the loop in `folder`."""
     steps = steps or Steps()
@@ -138,7 +139,9 @@ def go(
         recipes = [recipe] if not isinstance(recipe, list) else recipe
         schedule = [ConfiguredRecipe(f"recipe-{i}", each) for i, each in enumerate(recipes)]
         named = ConfiguredRecipe("first", first)
-        loop = Loop(settings, run, writer, fleet, named, schedule, Here(), limit, LoopState())
+        loop = Loop(
+            settings, run, writer, fleet, named, schedule, Here(), limit, state or LoopState()
+        )
         return loop.run()
 
 
@@ -464,10 +467,27 @@ def test_a_round_cut_short_asks_for_the_same_episodes(
         if name == "cut":
             collected = ids(folder, Purpose.COLLECTION, round=1)
             assert 0 < len(collected) < 5, "in the middle of collecting"
-            go(folder, Moves(SLOW), Again(SLOW))
+            shown = Shown()
+            go(folder, Moves(SLOW), Again(SLOW), shown, state=shown.state)
+            collecting = [done for doing, done in shown.lines if doing == "collecting"]
+            assert collecting[0] == len(collected), "it counts on from those"
+            assert max(collecting) == 4
     one, other = (ids(tmp_path / name, Purpose.COLLECTION) for name in ("whole", "cut"))
     assert one == other
     assert len(one) == 5
+
+
+class Shown(Steps):
+    """Keeps what a loop's line says whenever an episode has ended: what it does, and how many."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.state = LoopState()
+        self.lines: list[tuple[str, int]] = []
+
+    def step(self, *_: object) -> None:
+        super().step()
+        self.lines.append((self.state.doing, self.state.done))
 
 
 def allowed(collected: int) -> int:
