@@ -11,7 +11,8 @@ from typing import Any
 def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
     """Return a `__getattr__` for `module` that finds what is called otherwise now.
 
-    names: the new name of each old one. Whoever asks for an old one gets a DeprecationWarning.
+    names: the new name of each old one. Whoever asks for an old one gets a FutureWarning: Python
+    hides a DeprecationWarning outside the main script, and recipes and packs are modules.
     """
 
     def find(name: str) -> Any:
@@ -20,7 +21,7 @@ def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
         new = names[name]
         warnings.warn(
             f"{module}.{name} is called {new} now: import that; the old name goes with 0.3",
-            DeprecationWarning,
+            FutureWarning,
             stacklevel=2,
         )
         return getattr(importlib.import_module(module), new)
@@ -31,14 +32,14 @@ def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
 def moved(old: str, new: str) -> Callable[[str], Any]:
     """Return a `__getattr__` for the module `old`, all of whose names are in the module `new` now.
 
-    Whoever asks for one gets a DeprecationWarning.
+    Whoever asks for one gets a FutureWarning.
     """
 
     def find(name: str) -> Any:
         found = getattr(importlib.import_module(new), name)
         warnings.warn(
             f"{old} is called {new} now: import {name} from there; the old module goes with 0.3",
-            DeprecationWarning,
+            FutureWarning,
             stacklevel=2,
         )
         return found

@@ -266,7 +266,7 @@ def test_a_loop_that_swings_near_an_end_of_the_bundle_may_slip_off(
 def test_a_loop_that_stands_still_stays_where_it_is(
     along: float, swings: float, stays: bool
 ) -> None:
-    """Five of 116 loops stood 20 to 26 mm from the middle, and stayed."""
+    """Five of 117 loops stood 20 to 26 mm from the middle, and stayed."""
     inner = moved_along(along - np.copysign(swings, along))
     verdict = judge(*[readings()] * PULLED, *[moved_along(along), inner] * (REST // 2 + 1))
     assert verdict.failed == (() if stays else ("on_bundle",))
