@@ -332,8 +332,8 @@ def _gives_up(
     lost = np.array(path.values[: len(path.values) - spec.back + 1]) - chances
     if not math.isfinite(float(lost.sum())):
         raise PolicyError("the values of an attempt are not finite")
-    lower_confidence_bound = lost.mean(axis=1) - SURE * lost.std(axis=1, ddof=1)
-    if lower_confidence_bound.max() <= spec.margin:
+    surely_lost = lost.mean(axis=1) - SURE * lost.std(axis=1, ddof=1)
+    if surely_lost.max() <= spec.margin:
         return False
     if spec.waits and rng.random() < spec.waits:
         path.ahead = 0

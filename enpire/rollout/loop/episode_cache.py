@@ -47,6 +47,11 @@ class EpisodeCache:
             if e.policy == name and e.purpose is Purpose.EVALUATION and e.verdict.outcome in JUDGED
         ]
 
+    def collected(self, number: int) -> int:
+        """How many episodes a round has collected, also before the run was resumed."""
+        collection = (number, Purpose.COLLECTION)
+        return sum((e.round, e.purpose) == collection for e in self.episodes.values())
+
     def policy(self, name: str) -> Policy:
         """That the run has under this name."""
         if name not in self._policies:

@@ -212,7 +212,7 @@ class Loop:
     def _collect(self, number: int) -> None:
         """Have all that is collected for a round, of which some may have been before."""
         collecting = self._begun.pop(number, None) or self._collection(number)
-        self._doing("collecting", self.settings.collect, self._collected(number))
+        self._doing("collecting", self.settings.collect, self._known.collected(number))
         # While the last ones end, others begin what the comparison needs anyway.
         self._pairs = self.fleet.beside(self._known.missing(self._pairs_ahead(number)))
         self._run_out(collecting.queue)
@@ -258,7 +258,7 @@ class Loop:
             self.stations.live or settings.pace == REAL,
         )
         errors: list[RecipeError] = []
-        self._doing("collecting and learning", settings.collect, self._collected(number))
+        self._doing("collecting and learning", settings.collect, self._known.collected(number))
         self._pairs = self.fleet.beside(self._known.missing(self._pairs_ahead(number)))
         jobs = self._known.missing(caught(collection.jobs(), errors))
         self._run_out(self.fleet.beside(jobs))
@@ -685,11 +685,6 @@ class Loop:
         self.run_store.ledger.add_decision(
             LogEntry(at, kind, text, incumbent, candidate, numbers or {})
         )
-
-    def _collected(self, number: int) -> int:
-        """Return how many episodes a round has collected, also before the run was resumed."""
-        collected = (number, Purpose.COLLECTION)
-        return sum((e.round, e.purpose) == collected for e in self._known.episodes.values())
 
     def _doing(self, what: str, planned: int, done: int = 0) -> None:
         self.state.doing, self.state.done, self.state.planned = what, done, planned
