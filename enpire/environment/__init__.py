@@ -45,6 +45,9 @@ from enpire.environment.core.station_backend import (
     instruction,
 )
 from enpire.environment.core.symmetry import (
+    Heading,
+    Idleness,
+    Mirror,
     ObservedLead,
     ObservedPoint,
     ObservedRotation,
@@ -82,8 +85,11 @@ __all__ = [
     "Evidence",
     "FailureDetector",
     "Fake",
+    "Heading",
+    "Idleness",
     "InterventionWrapper",
     "Job",
+    "Mirror",
     "ObservedLead",
     "ObservedPoint",
     "ObservedRotation",

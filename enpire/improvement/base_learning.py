@@ -75,7 +75,8 @@ class BaseLearner:
         dropped: periods that are not, whatever else speaks for them, (T,).
         """
         data = examples([episode], self.policy.spec)
-        wanted = instructive(episode)
+        idle = None if self.symmetry is None else self.symmetry.idle
+        wanted = instructive(episode, idle, self.policy.spec.execute)
         chosen = torch.from_numpy(wanted if dropped is None else wanted & ~dropped)
         if not chosen.any():
             return 0

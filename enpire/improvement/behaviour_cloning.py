@@ -137,6 +137,7 @@ def clone_flow(
         chunk=spec.chunk + late,
         pending=late,
         deviation=CALM,
+        heading=None if given.symmetry is None else given.symmetry.heading,
     )
     spec = _shown_levels(given, spec, chosen)
     data = _taught(given, spec, chosen, weight)
@@ -179,11 +180,14 @@ def _taught(
     data = replace(examples(chosen, spec), symmetry=given.symmetry)
     if weight is not None:
         return replace(data, weight=weight)
-    return data.only(np.concatenate([instructive(episode) for episode in chosen]))
+    idle = None if given.symmetry is None else given.symmetry.idle
+    taught = [instructive(episode, idle, spec.execute) for episode in chosen]
+    return data.only(np.concatenate(taught))
 
 
 def _normalising[P: ChunkPolicy | FlowPolicy | PicturePolicy](policy: P, data: Examples) -> P:
-    of = scales(data)
+    heading = policy.spec.heading if isinstance(policy, FlowPolicy) else None
+    of = scales(data, heading)
     policy.mean.copy_(of.mean)
     policy.std.copy_(of.std.clamp_min(MIN_STD))
     policy.centre.copy_(of.action_mean)

@@ -10,10 +10,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from enpire.environment import Symmetry
+from enpire.environment import Idleness, Symmetry
 from enpire.errors import RecipeError
 from enpire.policies import ChunkSpec, PictureSpec
-from enpire.types import Episode, Flags, Image
+from enpire.types import Episode, Flags, Float32Array, Image
 
 MIN_STD = 1e-3  # of an observation or action that hardly varies
 
@@ -106,15 +106,35 @@ class Examples:
         return self.pictures[self.pictured[index]]
 
 
-def instructive(episode: Episode) -> Flags:
+def instructive(episode: Episode, idle: Idleness | None = None, periods: int = 1) -> Flags:
     """Rows of a success that are worth cloning, (T,).
 
     Where somebody helped, what the helper did, and not the way back before that: a policy that
-    goes back now and then comes to nothing. Not what only repeats an episode that failed.
+    goes back now and then comes to nothing. Not what only repeats an episode that failed. Where a
+    pack says what standing `idle` is, not moments from which on hands stand still for so many
+    `periods` either: a person who looks stands for a while, and nothing that is seen says for how
+    long.
     """
+    moves = np.ones(len(episode), bool)
+    if idle is not None:
+        moves = ~stands_still(episode.actions, idle, periods)
     if episode.helped:
-        return episode.intervened & ~episode.rewound
-    return np.arange(len(episode)) >= episode.forked
+        return episode.intervened & ~episode.rewound & moves
+    return (np.arange(len(episode)) >= episode.forked) & moves
+
+
+def stands_still(actions: Float32Array, idle: Idleness, periods: int) -> Flags:
+    """Return the rows from which on hands stand still for so many periods, (T,).
+
+    Args:
+        actions: of an episode, (T, act).
+        idle: what standing still is.
+        periods: for which they have to; beyond the end they do as in the last period.
+    """
+    still = np.linalg.norm(actions[:, list(idle.entries)], axis=1) < idle.motion
+    ahead = np.minimum(np.arange(len(still))[:, None] + np.arange(periods), len(still) - 1)
+    stands: Flags = still[ahead].all(axis=1)
+    return stands
 
 
 def known_well(episodes: Sequence[Episode]) -> list[Episode]:

@@ -154,7 +154,7 @@ class SteeredFlowActor(NoiseActor):
     def made(self, history: Tensor, noise: Tensor) -> Tensor:
         """What the flow makes of noise (batch, noise), (batch, chunk, act)."""
         flow = self.policy
-        return flow.actions(flow.carry(flow.see(history), noise)).clamp(-1.0, 1.0)
+        return flow.actions(flow.carry(flow.see(history), noise), history).clamp(-1.0, 1.0)
 
 
 class SteeredFlowAgent(NoiseAgent[FlowPolicy]):

@@ -1,4 +1,4 @@
-"""Moments as they would have been, had the whole scene been turned and shifted.
+"""Moments as they would have been, had the whole scene been turned, shifted or mirrored.
 
 Augmentation by a known symmetry, here of the plane: what is learned at one place holds at others,
 so that demonstrations need not be shown at each. Networks that are equivariant by construction come
@@ -7,14 +7,17 @@ to the same, and need layers of their own.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from enpire.environment import ObservedPoint, ObservedRotation, Symmetry
+from enpire.environment import Heading, Mirror, ObservedPoint, ObservedRotation, Symmetry
 from enpire.improvement.data import Examples
+from enpire.policies.heading import actions_along, history_along
 
+MIRRORED = 0.5  # share of examples that are seen in the mirror, where there is one
 LED = 0.5  # share of examples that show setpoints further ahead than they were
 TAKEN_BACK = 0.2  # share of what is too far ahead that each action of a chunk takes back
 TINY = 1e-9  # of a rotation [rad]: no axis can be told from it
@@ -30,16 +33,18 @@ class Scales:
     action_std: Tensor
 
 
-def scales(data: Examples) -> Scales:
+def scales(data: Examples, heading: Heading | None = None) -> Scales:
     """Return those of examples as who learns from them is shown them.
 
     Where they have a symmetry, each is at a place of its own; the places are always the same.
+    heading: of the object that who learns sees and acts along.
     """
     if data.symmetry is None:
         rows = data.rows
         return Scales(rows.mean(dim=0), rows.std(dim=0), data.action_mean, data.action_std)
     rows, actions = data.rows[data.window[:, -1:]], data.actions[:, :1]
     rows, actions = moved(data.symmetry, rows, actions, torch.Generator().manual_seed(0))
+    rows, actions = history_along(heading, rows), actions_along(heading, rows, actions)
     rows, actions = rows[:, 0], actions[:, 0]
     return Scales(rows.mean(dim=0), rows.std(dim=0), actions.mean(dim=0), actions.std(dim=0))
 
@@ -53,12 +58,39 @@ def moved(
         symmetry: what moves, and how far it may.
         history: observations (batch, history, obs) of the task.
         actions: (batch, chunk, act), in [-1, 1]; some that are returned are beyond.
-        generator: of the turn and the shift of each row.
+        generator: of the turn and the shift of each row, and of whether it is mirrored.
     """
     drawn = 2.0 * torch.rand(4, len(history), 1, generator=generator) - 1.0
     limits = torch.tensor(symmetry.shift)[:, None, None]
     turn, shift = drawn[0] * symmetry.turn, drawn[1:] * limits
-    return moved_by(symmetry, history, actions, turn.to(history.device), shift.to(history.device))
+    where = history.device
+    history, actions = moved_by(symmetry, history, actions, turn.to(where), shift.to(where))
+    if symmetry.mirror is None:
+        return history, actions
+    chosen = (torch.rand(len(history), generator=generator) < MIRRORED).to(where)
+    seen, done = mirrored(symmetry, symmetry.mirror, history, actions)
+    chosen = chosen[:, None, None]
+    return torch.where(chosen, seen, history), torch.where(chosen, done, actions)
+
+
+def mirrored(
+    symmetry: Symmetry, mirror: Mirror, history: Tensor, actions: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return both as a mirror would have shown them.
+
+    A hand that turns about an axis turns about the mirrored one the other way round.
+    """
+    cos, sin = math.cos(2.0 * mirror.axis), math.sin(2.0 * mirror.axis)
+    seen, done = history.clone(), actions.clone()
+    seen[..., list(mirror.signs)] *= -1.0
+    for plane in symmetry.vectors:
+        _reflect_plane(seen, plane, cos, sin)
+    for at, plane in enumerate(symmetry.actions):
+        turns = bool(at % 2)  # of each arm, those that move it come first
+        _reflect_plane(done, plane, -cos if turns else cos, -sin if turns else sin)
+        if turns:
+            done[..., plane[1] + 1] *= -1.0
+    return seen, done
 
 
 def moved_by(
@@ -103,6 +135,16 @@ def led_further(
         seen[..., list(lead.entries)] += (further[:, None] / lead.unit).to(seen.device)
         done[..., list(lead.actions)] -= back.to(done.device)
     return seen, done
+
+
+def _reflect_plane(values: Tensor, plane: tuple[int, int], cos: float, sin: float) -> None:
+    """Reflect entries x and y of `values` (batch, rows, n) where they are.
+
+    cos, sin: of twice the angle from x of the line that stays.
+    """
+    x, y = values[..., plane[0]].clone(), values[..., plane[1]].clone()
+    values[..., plane[0]] = cos * x + sin * y
+    values[..., plane[1]] = sin * x - cos * y
 
 
 def _turn_plane(values: Tensor, plane: tuple[int, int], cos: Tensor, sin: Tensor) -> None:

@@ -36,6 +36,12 @@ from torch import Tensor, nn
 
 from enpire.environment import StationBackend
 from enpire.policies.chunk_sampler import ChunkSampler
+from enpire.policies.heading import (
+    CompiledHeading,
+    actions_along,
+    actions_back,
+    history_along,
+)
 from enpire.policies.levels import at_levels, tensor_at_levels
 from enpire.policies.network import (
     ChunkModule,
@@ -85,7 +91,7 @@ class FlowPolicy(ChunkModule):
 
     def see(self, history: Tensor) -> Tensor:
         """Normalised observations (batch, history x obs) of (batch, history, observation)."""
-        seen = self.normalised(history)
+        seen = self.normalised(history_along(self.spec.heading, history))
         return seen.flatten(1)
 
     def velocity(
@@ -111,9 +117,15 @@ class FlowPolicy(ChunkModule):
             x = x + self.velocity(seen, x, time) / steps
         return x
 
-    def actions(self, x: Tensor) -> Tensor:
-        """Actions (batch, chunk, act) of chunks in units of the flow."""
-        return self.centre + self.spread * x.view(-1, self.spec.chunk, self.spec.action)
+    def actions(self, x: Tensor, history: Tensor) -> Tensor:
+        """Actions (batch, chunk, act) of chunks in units of the flow, for who sees `history`."""
+        done = self.centre + self.spread * x.view(-1, self.spec.chunk, self.spec.action)
+        return actions_back(self.spec.heading, history, done)
+
+    def in_units(self, actions: Tensor, history: Tensor) -> Tensor:
+        """The inverse of `actions`, (batch, chunk x act)."""
+        done = actions_along(self.spec.heading, history, actions)
+        return ((done - self.centre) / self.spread).flatten(1)
 
     def chosen(self, seen: Tensor, drawn: Tensor) -> Tensor:
         """The noise (batch, noise_size) to begin from, of normal draws: steered if it has to be."""
@@ -124,7 +136,7 @@ class FlowPolicy(ChunkModule):
     def forward(self, history: Tensor, drawn: Tensor) -> Tensor:
         """Actions (batch, chunk, act) for observations (batch, history, obs) and drawn noise."""
         seen = self.see(history)
-        actions = self.actions(self.carry(seen, self.chosen(seen, drawn)))
+        actions = self.actions(self.carry(seen, self.chosen(seen, drawn)), history)
         return tensor_at_levels(actions, self.spec.levels)
 
     def cloning_error(
@@ -141,7 +153,7 @@ class FlowPolicy(ChunkModule):
         no error.
         """
         size, pending = self.noise_size, self.spec.pending
-        x = ((actions - self.centre) / self.spread).flatten(1)
+        x = self.in_units(actions, history)
         noise = torch.randn(len(x), size, generator=generator).to(x)
         time = torch.rand(len(x), 1, generator=generator).to(x)
         between = (1 - time) * noise + time * x
@@ -192,6 +204,7 @@ class FlowInference:
     def __init__(self, spec: FlowSpec, tensors: Mapping[str, NDArray[Any]]) -> None:
         """Take the weights from a policy's `tensors`."""
         self._spec = spec
+        self._heading = None if spec.heading is None else CompiledHeading(spec.heading)
         self._mean, self._std = (np.tile(tensors[n], spec.history) for n in ("mean", "std"))
         self._spread, self._centre = (
             np.tile(tensors[name], spec.chunk) for name in ("spread", "centre")
@@ -212,13 +225,16 @@ class FlowInference:
         left: that are carried out until then, (batch, n, act): the first n of each chunk. At most
         the spec's `pending`.
         """
-        spec = self._spec
-        seen = normalised(history, self._mean, self._std)
+        spec, heading = self._spec, self._heading
+        along = history if heading is None else heading.history(history)
+        seen = normalised(along, self._mean, self._std)
         if self._steer is None:
             x = np.float32(spec.deviation) * drawn
         else:
             network, deviation = self._steer
             x = steer(network(seen), deviation, drawn)
+        if left is not None and heading is not None:
+            left = heading.actions(history, left, back=False)
         pending = np.zeros((len(x), 0), np.float32) if left is None else left.reshape(len(x), -1)
         n = pending.shape[1]
         pending = (pending - self._centre[:n]) / self._spread[:n]
@@ -229,7 +245,10 @@ class FlowInference:
             shown = np.concatenate([seen, x, np.broadcast_to(each, (len(x), len(each)))], axis=1)
             x = advance(x, self._net(shown), spec.steps)
         x = np.concatenate([pending, x[:, n:]], axis=1)
-        actions = scaled(x, self._spread, self._centre).reshape(-1, spec.chunk, spec.action)
+        size = -1, spec.chunk, spec.action
+        actions: Float32Array = scaled(x, self._spread, self._centre).reshape(size)
+        if heading is not None:
+            actions = heading.actions(history, actions, back=True)
         return at_levels(actions, spec.levels)
 
 

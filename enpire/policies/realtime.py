@@ -139,10 +139,11 @@ class _Guided:
             return free
         weight = torch.from_numpy(pull(delay, len(left), spec.chunk)).float()
         weight = weight[:, None].expand(-1, spec.action).reshape(1, -1)
-        known = torch.zeros(spec.chunk, spec.action)
-        known[: len(left)] = (torch.from_numpy(np.array(left)) - policy.centre) / policy.spread
-        wanted = known.reshape(1, -1)
-        eyes = policy.see(torch.from_numpy(np.array(seen[None])))
+        history = torch.from_numpy(np.array(seen[None]))
+        known = torch.zeros(1, spec.chunk, spec.action)
+        known[:, : len(left)] = torch.from_numpy(np.array(left))
+        wanted = policy.in_units(known, history)  # those beyond `left` have no weight
+        eyes = policy.see(history)
         x = policy.chosen(eyes, torch.from_numpy(drawn))
         for step in range(spec.steps):
             time = step / spec.steps
@@ -152,7 +153,7 @@ class _Guided:
             error = weight * (wanted - end.detach())
             (towards,) = torch.autograd.grad(end, x, error)
             x = x + (velocity + _strength(time) * towards) / spec.steps
-        actions: Float32Array = policy.actions(x.detach())[0].numpy()
+        actions: Float32Array = policy.actions(x.detach(), history)[0].numpy()
         return at_levels(actions, spec.levels)
 
 

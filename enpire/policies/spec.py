@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Self
 
-from enpire.environment import StationBackend
+from enpire.environment import Heading, StationBackend
 from enpire.policies.description import described
+from enpire.policies.heading import read_heading
 from enpire.policies.levels import Levels, require_levels
 
 
@@ -54,18 +55,25 @@ class FlowSpec(ChunkSpec):
     steps: from noise to actions. steering: width of each hidden layer of the network that chooses
     the noise; without one it is drawn. pending: the most actions, still to be carried out when a
     chunk is asked for, that it has learned to go on from. deviation: of the noise that is drawn
-    when it acts; it was taught with one.
+    when it acts; it was taught with one. heading: of the object that it sees and acts along.
     """
 
     steps: int = 5
     steering: tuple[int, ...] = ()
     pending: int = 0
     deviation: float = 1.0
+    heading: Heading | None = None
 
     @classmethod
     def of(cls, spec: ChunkSpec) -> FlowSpec:
         """Make one with the shape of a chunk policy."""
         return cls(**{each.name: getattr(spec, each.name) for each in fields(ChunkSpec)})
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """See `ChunkSpec.from_json`."""
+        spec = super(FlowSpec, cls).from_json(text)
+        return replace(spec, heading=read_heading(spec.heading, spec.observation, spec.action))
 
 
 @dataclass(frozen=True, slots=True)

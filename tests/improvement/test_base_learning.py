@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from enpire.environment import Symmetry
+from enpire.environment import Idleness, Symmetry
 from enpire.improvement.base_learning import BaseLearner, BaseSettings, Cloned
 from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec
 from enpire.types import Episode
@@ -66,6 +66,15 @@ def test_periods_that_are_dropped_are_not_cloned() -> None:
     assert begun.add(steady("d"), dropped=np.arange(12) < 8) == 4
     assert begun.add(steady("n"), dropped=np.ones(12, bool)) == 0
     assert len(begun) == 36 + 4
+
+
+def test_moments_from_which_on_hands_stand_still_are_not_cloned() -> None:
+    """Shown two actions at once, it looks at both."""
+    still = Symmetry(turn=0.0, shift=(0.0, 0.0, 0.0), idle=Idleness(0.3, (0, 1)))
+    begun = BaseLearner(made("flow"), QUICK, torch.Generator().manual_seed(1), still)
+    rests = steady("r")
+    rests.actions[4:9, :2] = 0.1
+    assert begun.add(rests) == 12 - 4
 
 
 def test_a_symmetry_moves_what_is_cloned() -> None:

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import torch
 
+from enpire.environment import Heading, Idleness, Symmetry
 from enpire.errors import RecipeError
 from enpire.improvement.behaviour_cloning import Training, clone, fit, fresh
 from enpire.improvement.data import examples
 from enpire.improvement.recipe import RecipeInputs
-from enpire.policies import ChunkPolicy, ChunkSpec
+from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy
 from enpire.types import Episode
 from tests.store.samples import episode
 
@@ -146,3 +147,33 @@ def test_data_that_is_not_a_number(where: str) -> None:
 def test_a_rate_that_is_too_high() -> None:
     with pytest.raises(RecipeError, match="diverged"):
         fit(start(), DATA, replace(TRAINING, steps=20, lr=1e30, decay=1.0), seed=1)
+
+
+PUSHING = Symmetry(
+    turn=0.0,
+    shift=(0.0, 0.0, 0.0),
+    heading=Heading(cosine=0, sine=1, seen=(), done=((0, 1),)),
+    idle=Idleness(0.5, (0, 1)),
+)
+
+
+def ahead(id: str, length: int = 200) -> Episode:
+    """Whatever the yaw, the hand goes ahead along the object; in every fourth period it rests."""
+    yaw = np.random.default_rng(len(id)).uniform(-np.pi, np.pi, length)
+    seen = np.stack([np.cos(yaw), np.sin(yaw), np.zeros(length)], axis=1).astype(np.float32)
+    actions = 0.8 * seen[:, :2]
+    actions[::4] = 0.0
+    return episode(id, length, observations=seen, actions=actions)
+
+
+def test_a_clone_acts_along_the_object_and_does_not_stand_still() -> None:
+    shape = replace(SPEC, execute=1)
+    given = RecipeInputs(shape, [ahead("a")], None, 0, symmetry=PUSHING)
+    fitted = clone(given, given.episodes, "flow", replace(TRAINING, steps=100), usual=1)
+    assert isinstance(fitted.policy, FlowPolicy)
+    assert fitted.policy.spec.heading == PUSHING.heading
+    np.testing.assert_allclose(fitted.policy.centre, [0.8, 0.0], atol=1e-6)
+    yaw = np.linspace(-3, 3, 20)
+    seen = np.stack([np.cos(yaw), np.sin(yaw), np.zeros(20)], axis=1)[:, None].astype(np.float32)
+    chunks = fitted.policy.inference()(seen, np.zeros((20, 2), np.float32))
+    np.testing.assert_allclose(chunks[:, 0], 0.8 * seen[:, 0, :2], atol=0.05)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from enpire.environment import Idleness
 from enpire.errors import RecipeError
-from enpire.improvement.data import MIN_STD, examples
+from enpire.improvement.data import MIN_STD, examples, stands_still
 from enpire.policies import ChunkSpec
 from tests.store.samples import episode
 
@@ -90,3 +91,12 @@ def test_shapes_that_do_not_fit(wrong: str) -> None:
     )
     with pytest.raises(RecipeError, match=r"episode bad: .*do not fit"):
         examples([counted("a", 1, 4), bad], SPEC)
+
+
+def test_who_stands_still_for_so_many_periods_is_told_from_who_slows_down() -> None:
+    steps = [1.0, 0.1, 1.0, 0.1, 0.2, 0.1, 1.0, 0.0]
+    actions = np.zeros((8, 7), np.float32)
+    actions[:, 1], actions[:, 3], actions[:, 6] = steps, 1.0, -1.0  # 3 moves nothing, 6 closes
+    idle = Idleness(0.25, (0, 1, 2))
+    assert stands_still(actions, idle, 2).tolist() == [0, 0, 0, 1, 1, 0, 0, 1]
+    assert stands_still(actions, idle, 1).tolist() == [0, 1, 0, 1, 1, 1, 0, 1]

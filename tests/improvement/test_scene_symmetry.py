@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 
-from enpire.environment import ObservedRotation, Symmetry, load_task, read_symmetry
-from enpire.improvement.scene_symmetry import TAKEN_BACK, led_further, moved, moved_by
+from enpire.environment import (
+    ObservedRotation,
+    Symmetry,
+    build_stations,
+    load_task,
+    read_symmetry,
+)
+from enpire.improvement.scene_symmetry import (
+    TAKEN_BACK,
+    led_further,
+    mirrored,
+    moved,
+    moved_by,
+)
 from enpire.packs import find
+from enpire.types import FloatArray
 
 
 def named(task: str) -> Symmetry:
@@ -78,3 +93,65 @@ def test_leads_that_no_pack_names_stay_as_they_were() -> None:
     assert torch.equal(seen, history)
     assert torch.equal(done, actions)
     assert torch.equal(generator.get_state(), before), "a run made before draws as it did"
+
+
+def reflected(rotations: FloatArray, plane: FloatArray, own: tuple[float, ...]) -> FloatArray:
+    """Return rotations (..., 3, 3) in a mirror, `plane` (3, 3), of what is its own mirror image.
+
+    own: signs of its axes in that image.
+    """
+    return plane @ rotations @ np.diag(own)
+
+
+def test_push_t_is_observed_in_a_mirror_as_its_pack_says() -> None:
+    stations = build_stations("push_t", 1, 1)
+    task, symmetry, rng = stations.task, named("push_t"), np.random.default_rng(0)
+    assert symmetry.mirror is not None
+    angle, goal = 2.0 * symmetry.mirror.axis, np.array([0.2, 0.0, 0.0])
+    cos, sin = np.cos(angle), np.sin(angle)
+    plane = np.array([[cos, sin, 0.0], [sin, -cos, 0.0], [0.0, 0.0, 1.0]])
+    for _ in range(4):
+        stations.place(0, task.sample(rng))
+        stations.sensors.begin(0, rng)
+        readings, _ = stations.sensors.read(np.array([0]), [0])
+        force, lead = (rng.normal(0.0, size, readings.lead.shape) for size in (3.0, 0.005))
+        readings = replace(readings, wrist_force=force, lead=lead)
+        mirror = replace(
+            readings,
+            hand_position=(readings.hand_position - goal) @ plane + goal,
+            hand_rotation=reflected(readings.hand_rotation, plane, (1.0, -1.0, 1.0)),
+            wrist_force=force @ plane,
+            lead=lead @ plane,
+            position=(readings.position - goal) @ plane + goal,
+            rotation=reflected(readings.rotation, plane, (-1.0, 1.0, 1.0)),  # a T, from above
+        )
+        seen = torch.from_numpy(task.observe(readings))[:, None]
+        actions = torch.zeros(1, 1, 7)
+        actions[0, 0, :3] = torch.tensor([0.5, 0.0, 0.3])
+        said, done = mirrored(symmetry, symmetry.mirror, seen, actions)
+        np.testing.assert_allclose(said[:, 0], task.observe(mirror), atol=1e-4)
+        np.testing.assert_allclose(done[0, 0, :3], plane @ [0.5, 0.0, 0.3], atol=1e-6)
+
+
+def test_half_of_the_moments_are_mirrored_each_as_a_whole() -> None:
+    symmetry = named("push_t")
+    history, actions = torch.ones(1000, 2, 25), torch.ones(1000, 8, 7)
+    seen, done = moved(symmetry, history, actions, torch.Generator().manual_seed(0))
+    turned = seen[:, 0, 3] < 0.0
+    assert 0.45 < turned.float().mean() < 0.55
+    assert torch.equal(turned, seen[:, 1, 8] < 0.0)
+    assert torch.equal(turned, done[:, 0, 0] < 0.0)
+    assert torch.equal(turned, done[:, -1, 5] < 0.0), "it turns about the vertical the other way"
+
+
+def test_mirrored_twice_is_as_before() -> None:
+    symmetry = named("push_t")
+    assert symmetry.mirror is not None
+    generator = torch.Generator().manual_seed(0)
+    history = torch.randn(5, 3, 25, generator=generator)
+    actions = torch.randn(5, 8, 7, generator=generator)
+    seen, done = history, actions
+    for _ in range(2):
+        seen, done = mirrored(symmetry, symmetry.mirror, seen, done)
+    np.testing.assert_allclose(seen, history, atol=1e-5)
+    np.testing.assert_allclose(done, actions, atol=1e-5)

@@ -201,7 +201,7 @@ def test_pending_actions_begin_the_chunk_and_the_rest_goes_on_from_them() -> Non
             x = torch.cat([held, x[:, size:]], dim=1)
             time = torch.full((len(x), 1), step / LATE.steps)
             x = x + made.velocity(seen, x, time, known) / LATE.steps
-        expected = made.actions(x)[:, 2:].numpy()
+        expected = made.actions(x, torch.from_numpy(history()))[:, 2:].numpy()
     np.testing.assert_allclose(chunks[:, 2:], expected, atol=2e-5)
 
 

@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Self
 
+import numpy as np
+
 from enpire.environment.control.cartesian_control import ActionSpec
 from enpire.environment.core.station_backend import StationBackend, Tasked
 from enpire.environment.core.task import Task
@@ -81,12 +83,54 @@ class ObservedLead:
 
 
 @dataclass(frozen=True, slots=True)
+class Heading:
+    """Which way an object is turned, for who sees and acts along its axes.
+
+    cosine, sine: entries of an observation, of the object's yaw. seen: entries of an observation
+    along the world's x and y, (x, y) each, that are seen along the object's. done: entries of an
+    action, likewise.
+    """
+
+    cosine: int
+    sine: int
+    seen: tuple[tuple[int, int], ...]
+    done: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """An upright plane that the scene may be mirrored in.
+
+    axis: which way the plane runs, from the world's x [rad]. signs: entries of an observation that
+    change their sign.
+    """
+
+    axis: float
+    signs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Idleness:
+    """When hands stand still.
+
+    motion: length of an action's motion below which they do, of whole actions. entries: of an
+    action that move something.
+    """
+
+    motion: float
+    entries: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Symmetry:
     """What moves with the scene, and how far it may be moved.
 
     turn: about the vertical, at most, either way [rad]. shift: along the world's axes, likewise
     [m]. vectors: entries of an observation along x and y, in one unit, (x, y) each; heights do not
-    change. actions: entries of an action, likewise. leads: what is shown further ahead than it was.
+    change. actions: entries of an action, likewise: those that move a hand, then those that turn
+    it, of each arm. leads: what is shown further ahead than it was. mirror: a plane that the scene
+    may be mirrored in. heading: of the object that clones see and act along. idle: when hands
+    stand still, which is not cloned.
     """
 
     turn: float
@@ -97,6 +141,9 @@ class Symmetry:
     yaws: tuple[ObservedYaw, ...] = ()
     actions: tuple[tuple[int, int], ...] = ()
     leads: tuple[ObservedLead, ...] = ()
+    mirror: Mirror | None = None
+    heading: Heading | None = None
+    idle: Idleness | None = None
 
     def to_json(self) -> str:
         """Return it as text, for another process."""
@@ -113,7 +160,9 @@ class Symmetry:
             "leads": ObservedLead,
         }
         parts = {name: tuple(kind(**each) for each in said[name]) for name, kind in kinds.items()}
-        return cls(**{**said, **parts})
+        single = {"mirror": Mirror, "heading": Heading, "idle": Idleness}
+        whole = {name: said[name] and kind(**said[name]) for name, kind in single.items()}
+        return cls(**{**said, **parts, **whole})
 
 
 def symmetry_of(stations: StationBackend) -> Symmetry | None:
@@ -132,23 +181,31 @@ def read_symmetry(task: Task) -> Symmetry | None:
 
 
 def _parsed(table: Table, task: Task) -> Symmetry:
-    table.require_known("turn", "shift", "vectors", "points", "rotations", "yaws", "leads")
+    table.require_known(
+        *("turn", "shift", "vectors", "points", "rotations", "yaws", "leads"),
+        *("mirror", "heading", "idle"),
+    )
     turn, shift = table.number("turn"), table.numbers("shift", 3)
     if not (0.0 <= turn <= math.pi + 1e-3 and min(shift) >= 0.0):
         raise PackError(f"{table.where}: turn is from 0 to pi, and no shift is below 0")
     names = _Names(table.where, task.observation_names)
     stems = table.texts("vectors") if table.has("vectors") else ()
+    vectors = tuple(names.plane(stem) for stem in stems)
+    actions = _planes(task.actions, table.where)
     return Symmetry(
         turn=turn,
         shift=(shift[0], shift[1], shift[2]),
-        vectors=tuple(names.plane(stem) for stem in stems),
+        vectors=vectors,
         points=tuple(_point(each, stem, names) for stem, each in _tables(table, "points")),
         rotations=tuple(_rotation(each, stem, names) for stem, each in _tables(table, "rotations")),
         yaws=tuple(_yaw(each, name, names) for name, each in _tables(table, "yaws")),
-        actions=_planes(task.actions, table.where),
+        actions=actions,
         leads=tuple(
             _lead(each, stem, names, task.actions) for stem, each in _tables(table, "leads")
         ),
+        mirror=_mirror(table, names),
+        heading=_heading(table, names, vectors, actions),
+        idle=_idle(table, task.actions),
     )
 
 
@@ -226,6 +283,41 @@ def _lead(table: Table, stem: str, names: _Names, actions: ActionSpec) -> Observ
         actions=(first, first + 1, first + 2),
         step=(x, y, z),
     )
+
+
+def _mirror(table: Table, names: _Names) -> Mirror | None:
+    if not table.has("mirror"):
+        return None
+    for other in ("points", "rotations", "yaws"):
+        if table.has(other):
+            raise PackError(f"{table.where}: {other} cannot be mirrored: leave mirror out")
+    said = table.table("mirror")
+    said.require_known("axis", "signs")
+    return Mirror(said.number("axis"), tuple(names.entry(name) for name in said.texts("signs")))
+
+
+def _heading(
+    table: Table,
+    names: _Names,
+    vectors: tuple[tuple[int, int], ...],
+    actions: tuple[tuple[int, int], ...],
+) -> Heading | None:
+    if not table.has("heading"):
+        return None
+    said = table.table("heading")
+    said.require_known("cosine", "sine")
+    cosine, sine = (names.entry(said.text(name)) for name in ("cosine", "sine"))
+    return Heading(cosine, sine, vectors, actions)
+
+
+def _idle(table: Table, actions: ActionSpec) -> Idleness | None:
+    if not table.has("idle"):
+        return None
+    motion = table.number("idle")
+    if motion <= 0.0:
+        raise PackError(f"{table.where}: idle is {motion:g}, and must be above 0")
+    arms, parts = np.nonzero(actions.scale)
+    return Idleness(motion, tuple((7 * arms + parts).tolist()))
 
 
 def _planes(actions: ActionSpec, where: str) -> tuple[tuple[int, int], ...]:

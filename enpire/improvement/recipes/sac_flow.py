@@ -78,7 +78,7 @@ class FlowActor(Actor):
             time = x.new_full((len(x), 1), step / steps)
             x = x + policy.velocity(seen, x, time) / steps + deviation * noise
             density = density - (0.5 * noise.square() + self.log_std + NORMAL - 0.5).sum(dim=1)
-        actions = policy.actions(x).clamp(-1.0, 1.0)
+        actions = policy.actions(x, history).clamp(-1.0, 1.0)
         return actions, actions, density / steps
 
 

@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from enpire.environment import ObservedLead, ObservedPoint, Symmetry, load_task, read_symmetry
+from enpire.environment import (
+    Idleness,
+    ObservedLead,
+    ObservedPoint,
+    Symmetry,
+    load_task,
+    read_symmetry,
+)
 from enpire.errors import PackError
 from enpire.packs import find
 from enpire.packs.finder import SYMMETRY
@@ -32,8 +39,39 @@ def test_names_become_places_in_an_observation(tmp_path: Path) -> None:
     assert symmetry.actions == ((0, 1), (3, 4))
 
 
-def test_a_pack_need_not_say_it() -> None:
-    assert read_symmetry(load_task(find("tasks", "push_t"))) is None
+def test_a_pack_need_not_say_it(tmp_path: Path) -> None:
+    task = load_task(find("tasks", "push_t"))
+    task.folder = tmp_path
+    assert read_symmetry(task) is None
+
+
+def test_a_block_to_see_and_act_along_and_a_mirror() -> None:
+    symmetry = read_symmetry(load_task(find("tasks", "push_t")))
+    assert symmetry is not None
+    assert symmetry.heading is not None
+    assert (symmetry.heading.cosine, symmetry.heading.sine) == (2, 3)
+    assert symmetry.heading.seen[0] == (0, 1)
+    assert symmetry.heading.done == ((0, 1), (3, 4))
+    assert symmetry.mirror is not None
+    assert symmetry.mirror.signs == (3, 4, 6, 8, 10)
+    assert symmetry.idle == Idleness(0.3, (0, 1, 2)), "its hand does not turn"
+    assert Symmetry.from_json(symmetry.to_json()) == symmetry
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("idle = 0", "idle is 0, and must be above 0"),
+        ("[heading]\ncosine = 'cube_cos'\nsine = 'lead_x'", "observes no cube_cos"),
+        ("[heading]\ncosine = 'lead_x'", "sine"),
+        ("[mirror]\naxis = 0.0\nsigns = ['lead_x']", "points cannot be mirrored"),
+    ],
+)
+def test_what_is_wrong_with_them_is_said(tmp_path: Path, more: str, said: str) -> None:
+    before, points, after = SAID.partition("[points]")
+    text = f"{before}{more}\n{points}{after}"
+    with pytest.raises(PackError, match=said):
+        parsed(tmp_path, text)
 
 
 @pytest.mark.parametrize(
