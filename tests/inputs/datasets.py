@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from tests.datasets.wrong import DATA, KINDS, META, STATE, Made, column, info, n
 from tests.inputs.entry import REFUSED, TAKEN, TOLD, Input
 
 PLAIN = ("by next.success",)
+TASKS = "meta/tasks.parquet"
 Spoil = Callable[[Made], object]
 
 
@@ -48,6 +50,13 @@ def nothing(_: Made) -> None:
 def file(path: str, content: bytes) -> Callable[[Path], object]:
     """A file that has something else in it."""
     return lambda folder: (folder / path).write_bytes(content)
+
+
+def parquet(**columns: Any) -> bytes:
+    """A table as a file has it."""
+    made = io.BytesIO()
+    pq.write_table(pa.table(columns), made)
+    return made.getvalue()
 
 
 def pipe(path: str) -> Callable[[Path], object]:
@@ -174,6 +183,16 @@ def dropped(made: Made) -> None:
 
 def two_tasks(made: Made) -> None:
     more_column("task_index", np.repeat([0, 0, 1, 1], 10))(made)
+
+
+def table(index: list[Any], of: str = "task") -> Callable[[Path], object]:
+    """A table of tasks, or of something else, with these indices."""
+
+    def put_there(folder: Path) -> None:
+        rows = pa.table({f"{of}_index": pa.array(index), of: [f"{of} {row}" for row in index]})
+        pq.write_table(rows, folder / "meta" / f"{of}s.parquet")
+
+    return put_there
 
 
 KNOWN = tuple(Input(kind.name, partial(given, kind.spoil), kind.words) for kind in KINDS)
@@ -336,6 +355,53 @@ MORE = (
     one("never done", done_at(), "by next.success", TAKEN),
     one("done as text", more_column("next.done", ["x"] * 40), "next.done is"),
     one("episodes of two tasks", two_tasks, "of 2 tasks by task_index", TOLD),
+    one("tasks by their table", two_tasks, "of 2 tasks by task_index", TOLD, after=table([1, 0])),
+    one("a task by its table", nothing, "by next.success", TAKEN, after=table([0, 1])),
+    one(
+        "a task that its table lacks",
+        two_tasks,
+        "episode 2, frame 0: its task_index is 1, and .*meta/tasks.parquet has 0: corr",
+        after=table([0]),
+    ),
+    one("a task of an empty table", nothing, "task_index is 0, .*has none", after=table([])),
+    one("a task from 1", more_column("task_index", np.ones(40, int)), "is 1", after=table([0])),
+    one("a task below nought", more_column("task_index", -np.ones(40)), "is -1", after=table([0])),
+    one(
+        "a task that is a half",
+        more_column("task_index", np.full(40, 0.5)),
+        "is 0.5",
+        after=table([0]),
+    ),
+    one(
+        "a task that is NaN",
+        more_column("task_index", np.full(40, np.nan)),
+        "is nan",
+        after=table([0]),
+    ),
+    one("a task without a number", more_column("task_index", pa.nulls(40)), "has no value"),
+    one("two tasks of one number", nothing, "two rows have task_index 0", after=table([0, 0])),
+    one("tasks numbered in words", nothing, "not a whole number", after=table(["0"])),
+    one("a task numbered by nothing", nothing, "not a whole number", after=table([0, None])),
+    one(
+        "a table without numbers",
+        nothing,
+        "lacks the column",
+        after=file(TASKS, parquet(task=["reach"])),
+    ),
+    one("a table of tasks cut off", nothing, "tasks.parquet cannot be", after=file(TASKS, b"PAR1")),
+    one(
+        "a subtask that its table lacks",
+        more_column("subtask_index", np.arange(40) % 3),
+        "episode 0, frame 2: its subtask_index is 2, .*subtasks.parquet has 0, 1: corr",
+        after=table([0, 1], "subtask"),
+    ),
+    one("a column that points nowhere", more_column("camera_index", np.arange(40)), "by", TAKEN),
+    one(
+        "more tasks than are said",
+        lambda made: (two_tasks(made), info(total_tasks=1)(made)),
+        "episode 2, frame 0: its task_index is 1, and .*total_tasks 1. has 0",
+    ),
+    one("tasks said in words", info(total_tasks="1"), "total_tasks is '1'"),
     one("an episode without its actions", idle, "1 of 4 episodes with all actions 0", TOLD),
     one("success that is lost again", dropped, "false at the end of 1 of 3 successes", TOLD),
     one("another origin", column(STATE, lambda v: v + 1.5), "another origin", TOLD),
