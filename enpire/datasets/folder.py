@@ -196,6 +196,8 @@ def describe(folder: Path) -> Description:
     plain = isinstance(data_path, str) and len(data_path) <= LONGEST_PATH
     if not plain or set("{}\0") & set(_FIELD.sub("", data_path)):
         raise StoreError(f"{path}: data_path is {data_path!r:.80}, and names no file")
+    if Path(data_path).is_absolute() or ".." in Path(data_path).parts:
+        raise StoreError(f"{path}: data_path is {data_path!r:.80}: it leads out of the dataset")
     return Description(
         float(fps),
         features,
@@ -241,6 +243,12 @@ def read_frames(folder: Path, description: Description, columns: Sequence[str]) 
     return frames
 
 
+def files_left_out(frames: Frames) -> tuple[Path, ...]:
+    """The data files that none of the episodes has its frames in."""
+    known = {extent.file.resolve() for extent in frames.extents}
+    return tuple(p for p in _parquet(frames.folder / "data") if p.resolve() not in known)
+
+
 def require_paced(frames: Frames, rates: Sequence[float]) -> None:
     """Raises StoreError unless frames follow one another at one of these rates [Hz]."""
     stamps = frames.single(TIME)
@@ -264,7 +272,7 @@ def _out_of_pace(frames: Frames, stamps: FloatArray, rate: float) -> str:
 
 
 def _extents(folder: Path, description: Description) -> tuple[Extent, ...]:
-    files = sorted((folder / EPISODES).glob("*/*.parquet"))
+    files = _parquet(folder / EPISODES)
     if not files:
         raise StoreError(
             f"{folder / EPISODES} has no file: a dataset says there where episodes are"
@@ -284,6 +292,11 @@ def _extents(folder: Path, description: Description) -> tuple[Extent, ...]:
     if not found:
         raise StoreError(f"{folder} has no episode")
     return tuple(sorted(found, key=lambda extent: (extent.first, extent.end)))
+
+
+def _parquet(folder: Path) -> list[Path]:
+    """The files of a folder of chunks, without hidden ones, as a Mac leaves them (`._file`)."""
+    return sorted(p for p in folder.glob("*/*.parquet") if not p.name.startswith("."))
 
 
 def _require_apart(frames: Frames, description: Description) -> None:

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from enpire.datasets import recording_faults
 from enpire.datasets.compatibility import LEAST, STILL, TaskInterface
-from enpire.datasets.folder import Description, Frames
+from enpire.datasets.folder import Description, Frames, files_left_out
 from enpire.errors import StoreError
 from enpire.types import FloatArray
 
@@ -56,6 +57,8 @@ def noticed(
         _tasks(frames, description.features),
         _idle(frames, actions),
         _begins(frames, observations, wanted),
+        _left_out(frames),
+        *recording_faults.signs(frames, pair, wanted),
     ]
     return tuple(text for text in told if text)
 
@@ -76,6 +79,14 @@ def _tasks(frames: Frames, features: Mapping[str, Any]) -> str:
         return ""
     count = len(np.unique(frames.single(TASK)))
     return f"of {count} tasks by {TASK}, taken as one" if count > 1 else ""
+
+
+def _left_out(frames: Frames) -> str:
+    files = files_left_out(frames)
+    if not files:
+        return ""
+    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+    return f"without {files[0].relative_to(frames.folder)}{more}, which no episode is in"
 
 
 def _idle(frames: Frames, actions: FloatArray) -> str:

@@ -10,6 +10,7 @@ from types import ModuleType
 
 from enpire.environment.cameras.domain_randomization import dresser, looks
 from enpire.environment.cameras.twin_cameras import NoGraphics, TwinVerifierCameras
+from enpire.environment.core.declared import nonsense
 from enpire.environment.core.faults import where
 from enpire.environment.core.policy_cameras import TwinFrameCapture
 from enpire.environment.core.station_backend import StationBackend
@@ -179,12 +180,17 @@ def load_task(pack: Pack) -> Task:
             f"{path}: one subclass of enpire.environment.Task expected, {len(found)} found"
         )
     cls = found[0]
-    line = inspect.getsourcelines(cls)[1]
+    try:
+        line = inspect.getsourcelines(cls)[1]
+    except (OSError, SyntaxError) as error:  # compiled all the same, from bytes in a comment
+        raise PackError(f"{path} cannot be read as UTF-8: save it so") from error
     missing = sorted(cls.__abstractmethods__)
     required = set(Task.__annotations__) - set(vars(Task))
     missing += sorted(name for name in required if not hasattr(cls, name))
     if missing:
         raise PackError(f"{path}:{line}: {cls.__name__} lacks {', '.join(missing)}")
+    if wrong := nonsense(cls):
+        raise PackError(f"{path}:{line}: {cls.__name__}: {wrong}")
     task = cls(pack.folder)
     task.name = pack.name
     return task

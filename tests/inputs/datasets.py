@@ -181,6 +181,16 @@ def dropped(made: Made) -> None:
     made.columns["next.success"][:10] = np.arange(10) == 5
 
 
+def filled_up(made: Made) -> None:
+    """The last three rows of episode 1 are a writer's."""
+    made.columns[STATE][17:20] = 0
+
+
+def hung(made: Made) -> None:
+    """For five frames of episode 2 nothing new is seen."""
+    made.columns[STATE][22:27] = made.columns[STATE][22]
+
+
 def two_tasks(made: Made) -> None:
     more_column("task_index", np.repeat([0, 0, 1, 1], 10))(made)
 
@@ -206,7 +216,7 @@ MORE = (
     one("a path with NUL", info(data_path="a\0b"), "names no file"),
     one("a path that is a list", info(data_path=["x"]), "names no file"),
     one("a path that leads to a folder", info(data_path="data"), "data is missing"),
-    one("a file of nobody's", info(data_path="/etc/passwd"), "passwd cannot be read"),
+    one("a file of nobody's", info(data_path="/etc/passwd"), "passwd': it leads out"),
     one(
         "a description too deep",
         nothing,
@@ -355,6 +365,34 @@ MORE = (
     one("never done", done_at(), "by next.success", TAKEN),
     one("done as text", more_column("next.done", ["x"] * 40), "next.done is"),
     one("episodes of two tasks", two_tasks, "of 2 tasks by task_index", TOLD),
+    one("a path that leads out", info(data_path="../d.parquet"), "leads out of the dataset"),
+    one(
+        "a key twice",
+        nothing,
+        "info.json cannot be read: the key 'fps' is there twice",
+        after=file("meta/info.json", b'{"fps": 30, "fps": 25}'),
+    ),
+    one(
+        "hidden files of a Mac",
+        nothing,
+        "by next.success",
+        TAKEN,
+        after=file("meta/episodes/chunk-000/._file-000.parquet", b"\0\5\26\7"),
+    ),
+    one(
+        "a data file of no episode",
+        nothing,
+        "without data/chunk-000/file-001.parquet, which no episode is in",
+        TOLD,
+        after=file("data/chunk-000/file-001.parquet", b""),
+    ),
+    one(
+        "rows of zeros at an end",
+        filled_up,
+        "the first: 1. with nothing but 0",
+        TOLD,
+    ),
+    one("a sensor that hung", hung, "first: 2. in which nothing that is seen changes for 5", TOLD),
     one("tasks by their table", two_tasks, "of 2 tasks by task_index", TOLD, after=table([1, 0])),
     one("a task by its table", nothing, "by next.success", TAKEN, after=table([0, 1])),
     one(

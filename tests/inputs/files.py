@@ -10,13 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from enpire.environment.loading import load_task
+from enpire.environment.loading import build_stations, load_task
 from enpire.evolution.agents.programs import load_program
 from enpire.packs import find, load_robot, load_world
 from enpire.safety.station import load_station
 from enpire.session.loop_settings import of_task
 from tests.inputs.entry import REFUSED, TAKEN, Input
 
+REACH = Path(__file__).parents[2] / "examples" / "tasks" / "reach"
 DIGITS, DEEP = "1" + "0" * 400, "x = " + "[" * 3000
 LAB = 'driver = "mock"\nrobot = "yam"\n'
 AGENT = 'command = ["sh"]\n'
@@ -90,6 +91,19 @@ def in_place(name: str, put: Callable[[Path], object], words: str) -> Input:
     return Input(name, give, words)
 
 
+def reach(name: str, old: str, new: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: the example's task with another text in one place, and one station of it."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        text = (REACH / "task.py").read_text("utf-8")
+        assert old in text
+        (folder / "task.py").write_text(text.replace(old, new, 1), "utf-8")
+        return TAKEN, build_stations(str(folder), 1).name
+
+    return Input(f"task: {name}", give, words, ends)
+
+
+LIMIT, ACTION = "time_limit = 3.0", "ActionSpec((ArmAction((STEP,) * 3, (0.0, 0.0, 0.0)),))"
 SPEED = "cartesian_speed = 0.25"
 FILES = (
     robot("robot: a speed of 400 digits", SPEED, f"cartesian_speed = {DIGITS}", "401 digits"),
@@ -197,5 +211,72 @@ TASKS = (
     task("no task", "x = 1", "0 found"),
     task("two tasks", TASK + TASK.replace("Mine", "Yours"), "2 found"),
     task("a task of nothing", TASK, "lacks"),
+    task(
+        "Latin-1 in a comment",
+        TASK.encode() + "# é".encode("latin-1"),
+        r"(task.py cannot be read as|codec can't decode|lacks)",
+    ),
+    reach("the example's", "3.0", "3.0", "", TAKEN),
+    reach("no time", LIMIT, "time_limit = 0", "Reach: time_limit is 0: a number above 0 to"),
+    reach("time below nought", LIMIT, "time_limit = -3.0", "time_limit is -3.0: a number"),
+    reach("time in milliseconds", LIMIT, "time_limit = 5000.0", "time_limit is 5000.0: .*3600"),
+    reach("time in words", LIMIT, 'time_limit = "3"', "time_limit is '3': a number"),
+    reach("time that is NaN", LIMIT, 'time_limit = float("nan")', "time_limit is nan: a number"),
+    reach("time that is true", LIMIT, "time_limit = True", "time_limit is True: a number"),
+    reach("less than a period", LIMIT, "time_limit = 0.01", "less than one control period"),
+    reach("a probe of NaN", LIMIT, f'{LIMIT}; probe_limit = float("nan")', "probe_limit is nan"),
+    reach("a rate of nought", LIMIT, f"{LIMIT}; control_hz = 0", "control_hz is 0"),
+    reach("a force below nought", LIMIT, f"{LIMIT}; force_limit = -1", "force_limit is -1"),
+    reach("no instruction", '"Reach the goal."', '" "', "instruction is ' ': a text is needed"),
+    reach("an instruction of bytes", '"Reach the goal."', 'b"x"', "instruction is b'x'"),
+    reach("a robot that is a list", '"so101"', '["so101"]', "robot is .*a text is needed"),
+    reach("a site that is not there", '("task_goal",)', '("goal",)', "goal is tracked, .* it has"),
+    reach("tracked in one text", '("task_goal",)', '("task_goal")', "tracked is 'task_goal'"),
+    reach("names twice", '"goal_x", "goal_y"', '"goal_x", "goal_x"', "names has goal_x twice"),
+    reach("entries twice", 'in "xyz"', 'in "xxz"', "observation_names has goal_from_hand_x twice"),
+    reach("no entries", 'in "xyz"', 'in ""', "observation_names is empty"),
+    reach(
+        "a target of no name", LIMIT, f'{LIMIT}; target_names = ("x",)', "target_names has x, which"
+    ),
+    reach(
+        "noise below nought",
+        LIMIT,
+        f"{LIMIT}; noise = __import__('enpire.environment').environment.SensorNoise(-0.001)",
+        "noise.position is -0.001",
+    ),
+    reach(
+        "noise in millimetres",
+        LIMIT,
+        f"{LIMIT}; noise = __import__('enpire.environment').environment.SensorNoise(1.5)",
+        "noise.position is 1.5: 0 to 0.2",
+    ),
+    reach("no noise", LIMIT, f"{LIMIT}; noise = None", "noise is None: a SensorNoise"),
+    reach("no actions", ACTION, "ActionSpec(())", "an ActionSpec with an arm"),
+    reach("steps in millimetres", "STEP = 0.008", "STEP = 8.0", "a full action is 8.0 m"),
+    reach("steps of NaN", "STEP = 0.008", 'STEP = float("nan")', "a full action is nan m"),
+    reach(
+        "steps beyond the range",
+        ACTION,
+        "ActionSpec((ArmAction((0.1,) * 3, (0.0,) * 3, (0.2,) * 3, (0.25,) * 3),))",
+        "x: a full action is 0.1 m, and its whole range 0.05 m",
+    ),
+    reach(
+        "a range the other way",
+        ACTION,
+        "ActionSpec((ArmAction((0.1,) * 3, (0.0,) * 3, (0.4,) * 3, (0.2,) * 3),))",
+        "x: from 0.4 to 0.2 m, where nothing lies",
+    ),
+    reach(
+        "turns in degrees",
+        ACTION,
+        "ActionSpec((ArmAction((STEP,) * 3, (0.0, 0.0, 5.0)),))",
+        "turns by 5.0 in a period: radians",
+    ),
+    reach(
+        "raises when it is prepared",
+        "    def sample(",
+        "    def prepare(self, twin):\n        twin.model.body('no')\n\n    def sample(",
+        r"task.py:\d+: KeyError: .*Invalid name 'no'",
+    ),
     task("after a byte order mark", b"\xef\xbb\xbf" + TASK.encode(), "lacks"),
 )

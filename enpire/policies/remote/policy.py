@@ -342,7 +342,7 @@ class RemoteController(SeeingController):
                 f"no finite numbers: entry {entry} of action {row} is {actions[row, entry]}"
             )
         self._length = len(actions)
-        return np.asarray(actions.clip(-LARGEST, LARGEST), np.float32)
+        return actions.astype(np.float64).clip(-LARGEST, LARGEST).astype(np.float32)
 
 
 def _kind(value: Any) -> str:
