@@ -12,9 +12,11 @@ from typing import Any
 
 from enpire.environment.loading import build_stations, load_task
 from enpire.evolution.agents.programs import load_program
-from enpire.packs import find, load_robot, load_world
+from enpire.packs import Robot, find, load_robot, load_world
 from enpire.safety.station import load_station
 from enpire.session.loop_settings import of_task
+from enpire.twin import compose
+from enpire.twin.scene import Scene
 from tests.inputs.entry import REFUSED, TAKEN, Input
 
 REACH = Path(__file__).parents[2] / "examples" / "tasks" / "reach"
@@ -47,8 +49,14 @@ def edited(kind: Any, shipped: str, load: Callable[..., object]) -> Callable[...
     return entry
 
 
+def composed(robot: Robot) -> Scene:
+    """Its scene with nothing on the bench."""
+    return compose(load_world(find("sim", "bench")), robot, lambda spec: None)
+
+
 robot = edited("robots", "yam_bimanual", load_robot)
 world = edited("sim", "bench", load_world)
+arm = edited("robots", "so101", lambda pack: composed(load_robot(pack)))
 
 
 def written(name: str, file: str, load: Callable[[Path], object]) -> Callable[..., Input]:
@@ -111,6 +119,10 @@ FILES = (
     robot("robot: 5000 digits", SPEED, "cartesian_speed = " + "9" * 5000, "does not parse"),
     robot("robot: too deep", SPEED, DEEP, "does not parse: maximum recursion"),
     robot("robot: a key twice", SPEED, f"{SPEED}\n{SPEED}", "does not parse.*line"),
+    arm(
+        "robot: a home out of reach", "home = [0.0,", "home = [3.0,", "joint 1 of home is 3, and .*"
+    ),
+    arm("robot: a gripper in per cent", "1.74533]", "100.0]", "gripper_range has 100, and"),
     robot("robot: a date", SPEED, "cartesian_speed = 2020-01-01", "must be a number"),
     robot("robot: a hexadecimal", SPEED, "cartesian_speed = 0xFF", "found 255"),
     robot("robot: a model of 5000 letters", "arm.xml", "a" * 5000, "too long"),
