@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import gymnasium
 import numpy as np
@@ -38,6 +39,7 @@ from tests.environment.odd import Odd
 from tests.inputs.entry import INVALID, REFUSED, TAKEN, TOLD, Input
 
 STEPS = 10_050  # of the longest episode, and some
+SHORT = 30  # of one of several that does not end
 TWO = Box(-5, 5, (2,), np.float64)
 
 
@@ -102,7 +104,10 @@ def several(make: Callable[[], Any]) -> tuple[str, str]:
     before = gym_stations.GymWorker
     gym_stations.GymWorker = type("Here", (Worker,), {"make": staticmethod(make)})
     episode_signs.LOG.addHandler(handler)
+    short = [patch.object(module, "LONGEST", SHORT) for module in (gym_worker, episode_signs)]
     try:
+        for each in short:
+            each.start()
         stations = GymStations("gym:odd", 1)
         controller = RandomActions(stations.action_size)
         for seed in (1, 2, 3, 4, 1, 2):
@@ -110,6 +115,8 @@ def several(make: Callable[[], Any]) -> tuple[str, str]:
             while not stations.tick():
                 pass
     finally:
+        for each in short:
+            each.stop()
         episode_signs.LOG.removeHandler(handler)
         gym_stations.GymWorker = before
     return (TOLD if told else TAKEN), "; ".join(told)
@@ -494,6 +501,18 @@ MORE = (
         "a success that is left over",
         lambda _: several(lambda: LeftOver(False)),
         "from the first step on in 4 of 4",
+        TOLD,
+    ),
+    Input(
+        "a success that passes",
+        lambda _: several(lambda: Odd("in_the_middle")),
+        "of 8 steps was a success at step 3, and none by .*--success any",
+        TOLD,
+    ),
+    Input(
+        "six that never end",
+        lambda _: several(lambda: Made(step=lambda _: (np.zeros(2), 0, 0, 0, {"success": 0}))),
+        "cut off at step 30",
         TOLD,
     ),
     Input(

@@ -10,8 +10,9 @@ import logging
 
 import numpy as np
 
+from enpire.environment.gym_bridge.gym_worker import LONGEST
 from enpire.environment.gym_bridge.success_rule import GymEpisode
-from enpire.types import Float32Array
+from enpire.types import Float32Array, Outcome, Verdict
 
 LOG = logging.getLogger(__name__)
 FEWEST = 4  # episodes, from which they are alike by no accident
@@ -53,9 +54,21 @@ class EpisodeSigns:
                 "observation: they may be one episode, counted over and over",
             )
 
-    def ends(self, running: GymEpisode) -> None:
-        """An episode has been judged."""
-        seen = running.observations
+    def ends(self, running: GymEpisode, verdict: Verdict) -> None:
+        """An episode has been judged so."""
+        seen, steps = running.observations, len(running.rewards)
+        if verdict.outcome is Outcome.FAILURE and running.passed is not None:
+            self._say(
+                "earlier",
+                f"an episode of {steps} steps was a success at step {running.passed + 1}, and none "
+                "by its rule: the last step counts; --success any counts each",
+            )
+        if steps >= LONGEST and not running.last.get("terminated"):
+            self._say(
+                "endless",
+                f"an episode was cut off at step {LONGEST}: its environment does not end; a "
+                "TimeLimit does",
+            )
         self._ended += 1
         self._still += len(seen) > 1 and all(_alike(seen[0], each) for each in seen[1:])
         self._successes += running.passed is not None

@@ -217,8 +217,9 @@ class GymStations:
             if running.fault is not None:
                 verdicts[row] = running.fault
             elif row in chosen and (running.over or self._rule.settled(running)):
-                verdicts[row] = self._rule.judge(running)
-                self._signs.ends(running)
+                verdicts[row] = verdict = self._rule.judge(running)
+                if self._rule.kind in ("last", "any"):
+                    self._signs.ends(running, verdict)
         for row, verdict in verdicts.items():
             self._count_faults(row, verdict)
         return [self._finish(row, verdict) for row, verdict in verdicts.items()]

@@ -125,6 +125,8 @@ def arguments(query: str) -> dict[str, Any]:
         key, given, value = part.partition("=")
         if not given or not key.isidentifier():
             raise Unsuitable(f"{part!r} after its question mark is no KEY=VALUE")
+        if key in found:
+            raise Unsuitable(f"{key} is twice after its question mark")
         try:
             found[key] = json.loads(unquote(value))
         except json.JSONDecodeError:

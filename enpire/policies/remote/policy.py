@@ -366,7 +366,10 @@ def _asked(reference: str) -> RemoteSpec:
             f"{reference:.80} is no address of a policy: without #, and {LONGEST_ADDRESS} letters "
             "at most"
         )
-    said = dict(parse_qsl(parts.query, keep_blank_values=True))
+    pairs = parse_qsl(parts.query, keep_blank_values=True)
+    said = dict(pairs)
+    if len(said) != len(pairs):
+        raise UsageError(f"{reference} has an option twice")
     known = {
         "execute": int,
         "timeout": float,
