@@ -26,8 +26,9 @@ HANGS = 5  # frames in which nothing that is seen changes, at least
 ACTED = 0.1  # by which an action changes meanwhile: more than a hand's trembling
 PADDING = 2  # frames of zeros at an end, at least
 JUMP, USUAL = 20.0, 0.99  # times the change that this share of frames stays below
+MOVED = 0.02  # standard deviation of an action that moves something
 ALIKE = 0.8  # correlation over all episodes, from which one episode without it is odd
-EXACT, LOOSE = 0.95, 0.9  # correlation from which what an action moves is known well; and below
+EXACT = 0.95  # correlation from which what an action moves is known well
 SHOWN = 2  # of what actions move, at most
 STRETCHED, OFF = 1.5, 5.0  # times as far as in the task: if that is known well, and else
 
@@ -122,30 +123,41 @@ def _moved_otherwise(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> lis
         sign = np.sign(wanted.moves[action, entry])
         along = float(sign * moves[action, entry])
         names = f"{wanted.action[action]} moves {wanted.observation[entry]}"
+        gain = float(gains[action, entry])
         if along >= ALIKE:
             found = [
                 i
                 for i, each in enumerate(pairs)
                 if len(each[0]) >= STILL
-                and each[0][:, action].std() > ACTED
-                and sign * going_with([each])[action, entry] < AGAINST
+                and each[0][:, action].std() > MOVED
+                and _differs(each, action, entry, gain if along >= EXACT else 0.0, sign)
             ]
             told.append(_of(frames, found, f"in which not, as in the others, {names}"))
         due = abs(float(wanted.moves[action, entry]))
-        if due >= EXACT and AGAINST <= along < LOOSE:
+        if due >= EXACT > along >= AGAINST:
             told.append(
                 f"{names} less surely than in {wanted.task} (correlation {along:.2f}, there "
                 f"{due:.2f}): another rate, or steps for places?"
             )
         elif wanted.gains.size and along >= AGAINST:
             exact = min(along, due) >= EXACT
-            times = float(gains[action, entry] / wanted.gains[action, entry])
+            times = gain / float(wanted.gains[action, entry])
             if max(times, 1 / times) > (STRETCHED if exact else OFF):
                 told.append(
                     f"{names} {times:.2g} times as far as in {wanted.task}: another scale, or "
                     "another rate?"
                 )
     return [text for text in told if text][:SHOWN]
+
+
+def _differs(
+    pair: tuple[FloatArray, FloatArray], action: int, entry: int, gain: float, sign: float
+) -> bool:
+    """Whether an episode's action does not move that entry, or not by this gain if it is known."""
+    if sign * going_with([pair])[action, entry] < AGAINST:
+        return True
+    times = float(gains_of([pair])[action, entry]) / gain if gain else 1.0
+    return not 1 / OFF < times < OFF
 
 
 def _of(frames: Frames, episodes: list[int], what: str) -> str:

@@ -66,6 +66,11 @@ def exchanged(actions: FloatArray, seen: FloatArray) -> Pair:
     return actions, seen
 
 
+def scaled(actions: FloatArray, seen: FloatArray) -> Pair:
+    actions[FOURTH] /= 10
+    return actions, seen
+
+
 def everything(rows: slice, change: Callable[[FloatArray], FloatArray]) -> Change:
     def change_rows(actions: FloatArray, seen: FloatArray) -> Pair:
         seen[rows] = change(seen[rows])
@@ -85,6 +90,8 @@ KINDS: dict[str, tuple[Change, str]] = {
     "one episode of another order": (exchanged, "first: 4. in which not, as in the others"),
     "actions from 0 to 1": (lambda a, s: ((a + 1) / 2, s), "a moves place 2 times as far"),
     "actions in another scale": (lambda a, s: (a / 100, s), r"place 1e\+02 times as far"),
+    "one episode in another scale": (scaled, "first: 4. in which not, as in the others"),
+    "actions cut off": (lambda a, s: (a.clip(-0.3, 0.3), s), "line"),
     "every second frame": (dropped, "less surely than in line"),
 }
 

@@ -186,6 +186,11 @@ def filled_up(made: Made) -> None:
     made.columns[STATE][17:20] = 0
 
 
+def anew(made: Made) -> None:
+    """Counted from where each episode begins."""
+    made.columns[STATE][:, 1] -= np.repeat(made.columns[STATE][::10, 1], 10)
+
+
 def hung(made: Made) -> None:
     """For five frames of episode 2 nothing new is seen."""
     made.columns[STATE][22:27] = made.columns[STATE][22]
@@ -443,6 +448,7 @@ MORE = (
     one("an episode without its actions", idle, "1 of 4 episodes with all actions 0", TOLD),
     one("success that is lost again", dropped, "false at the end of 1 of 3 successes", TOLD),
     one("another origin", column(STATE, lambda v: v + 1.5), "another origin", TOLD),
+    one("a sensor that each episode begins anew", anew, "hand_y begins at 0 in all episodes", TOLD),
     one("another arm", info(robot_type="yam"), "recorded with yam, and reach is for so101", TOLD),
     one("the arm by a longer name", info(robot_type="so101_follower"), "next.success", TAKEN),
     one("an arm that is a number", info(robot_type=7), "next.success", TAKEN),

@@ -236,6 +236,13 @@ TASKS = (
     reach("time that is NaN", LIMIT, 'time_limit = float("nan")', "time_limit is nan: a number"),
     reach("time that is true", LIMIT, "time_limit = True", "time_limit is True: a number"),
     reach("less than a period", LIMIT, "time_limit = 0.01", "less than one control period"),
+    reach("time as a Decimal", LIMIT, "import decimal; time_limit = decimal.Decimal(3)", "is D"),
+    reach("an entry that is none", LIMIT, f"{LIMIT}; kept = {{7: 0.0}}", "kept has entry 7"),
+    reach("a kept value of 50", LIMIT, f"{LIMIT}; kept = {{3: 50.0}}", "kept has 50.0 for entry 3"),
+    reach("kept in a list", LIMIT, f"{LIMIT}; kept = [3]", "kept is .3.: entries"),
+    reach("a lead of NaN", "(0.0, 0.0, 0.0)),)", '(0.0,) * 3),), lead=float("nan")', "lead is nan"),
+    reach("a push below nought", "(0.0, 0.0, 0.0)),)", "(0.0,) * 3),), push=-6.0", "push is -6.0"),
+    reach("a rate between steps", LIMIT, f"{LIMIT}; control_hz = 30.0", "", TAKEN),
     reach("a probe of NaN", LIMIT, f'{LIMIT}; probe_limit = float("nan")', "probe_limit is nan"),
     reach("a rate of nought", LIMIT, f"{LIMIT}; control_hz = 0", "control_hz is 0"),
     reach("a force below nought", LIMIT, f"{LIMIT}; force_limit = -1", "force_limit is -1"),
@@ -289,6 +296,9 @@ TASKS = (
         "    def sample(",
         "    def prepare(self, twin):\n        twin.model.body('no')\n\n    def sample(",
         r"task.py:\d+: KeyError: .*Invalid name 'no'",
+    ),
+    reach(
+        "raises when it is built", "goal = spec.", "goal = {}[0]; spec.", "KeyError: 0"
     ),
     task("after a byte order mark", b"\xef\xbb\xbf" + TASK.encode(), "lacks"),
 )

@@ -10,6 +10,8 @@ import math
 from dataclasses import fields
 from typing import Any
 
+import numpy as np
+
 from enpire.environment.control.cartesian_control import ActionSpec
 from enpire.environment.control.sensing import SensorNoise
 from enpire.environment.core.task import Task
@@ -62,7 +64,7 @@ def nonsense(task: type[Task]) -> str:
             f"time_limit is {task.time_limit:g} s, which is less than one control period "
             f"({1 / task.control_hz:g} s)"
         )
-    return _names(task) or _noise(task.noise) or _actions(task.actions)
+    return _names(task) or _noise(task.noise) or _actions(task.actions) or _kept(task, task.kept)
 
 
 def _names(task: type[Task]) -> str:
@@ -94,6 +96,9 @@ def _noise(noise: Any) -> str:
 def _actions(actions: Any) -> str:
     if not isinstance(actions, ActionSpec) or not actions.arms:
         return f"actions is {actions!r:.60}: an ActionSpec with an arm is needed"
+    for name, value in (("lead", actions.lead), ("push", actions.push)):
+        if not (_is_number(value) or value == math.inf) or value <= 0:
+            return f"actions.{name} is {value!r:.20}: a number above 0 is needed"
     for number, arm in enumerate(actions.arms):
         for axis, step, low, high in zip("xyz", arm.translation, arm.low, arm.high, strict=True):
             where = f"actions.arms[{number}], {axis}"
@@ -110,8 +115,17 @@ def _actions(actions: Any) -> str:
     return ""
 
 
+def _kept(task: type[Task], kept: Any) -> str:
+    if not isinstance(kept, dict):
+        return f"kept is {kept!r:.60}: entries of an action, and the value of each, are needed"
+    for entry, value in kept.items():
+        if type(entry) is not int or not 0 <= entry < task.actions.size:
+            return f"kept has entry {entry!r:.20}, and an action has 0 to {task.actions.size - 1}"
+        if not _is_number(value) or abs(value) > 1:
+            return f"kept has {value!r:.20} for entry {entry}: an action is in [-1, 1]"
+    return ""
+
+
 def _is_number(value: Any) -> bool:
-    try:
-        return not isinstance(value, bool | str | bytes) and math.isfinite(value)
-    except (TypeError, OverflowError):
-        return False
+    plain = isinstance(value, int | float | np.integer | np.floating)
+    return plain and not isinstance(value, bool) and abs(value) < math.inf  # false of NaN, too

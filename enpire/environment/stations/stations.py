@@ -95,7 +95,12 @@ class Stations:
         self.task = task
         self._perturbation = perturbation
         build = task.build if perturbation is None else partial(perturbation.build, task)
-        scene = compose(world, robot, build)
+        try:
+            scene = compose(world, robot, build)
+        except PackError:
+            raise
+        except Exception as error:  # of the task's own build
+            raise PackError(described(error, task.folder)) from error
         self.twin = self._twin(scene, stations, threads)
         self.period = 1.0 / task.control_hz
         self.substeps = round(self.period / scene.model.opt.timestep)
