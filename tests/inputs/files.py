@@ -297,8 +297,6 @@ TASKS = (
         "    def prepare(self, twin):\n        twin.model.body('no')\n\n    def sample(",
         r"task.py:\d+: KeyError: .*Invalid name 'no'",
     ),
-    reach(
-        "raises when it is built", "goal = spec.", "goal = {}[0]; spec.", "KeyError: 0"
-    ),
+    reach("raises when it is built", "goal = spec.", "goal = {}[0]; spec.", "KeyError: 0"),
     task("after a byte order mark", b"\xef\xbb\xbf" + TASK.encode(), "lacks"),
 )
