@@ -10,12 +10,22 @@ def parsed(text: str | bytes) -> Any:
     """Return the value of a JSON text.
 
     Raises:
-        ValueError: it is no JSON or no UTF-8, or it is nested too deep to be read.
+        ValueError: it is no JSON or no UTF-8, it is nested too deep to be read, or an object has a
+            key twice: which of the two values is meant nobody knows.
     """
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_object)
     except RecursionError:
         raise ValueError("it is nested too deep") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r:.80} is there twice")
+    return made
 
 
 def frozen(value: Any) -> Any:

@@ -124,7 +124,8 @@ def _wanted(task: str, python: str) -> TaskInterface:
 
     stations = open_stations(Order(task, python=python), 1)
     try:
-        starts, moves = first_seen(stations), moved_by(stations)
+        starts = first_seen(stations)
+        moves, gains = moved_by(stations)
     finally:
         if close := getattr(stations, "close", None):  # an environment's workers
             close()
@@ -133,7 +134,8 @@ def _wanted(task: str, python: str) -> TaskInterface:
     if isinstance(stations, Tasked) and not task.startswith(GYM):
         seen, robot = tuple(stations.task.observation_names), stations.task.robot
     done = tuple(f"action_{i}" for i in range(stations.action_size))
-    return TaskInterface(stations.name, seen, done, 1.0 / stations.period, starts, moves, robot)
+    rate = 1.0 / stations.period
+    return TaskInterface(stations.name, seen, done, rate, starts, moves, gains, robot)
 
 
 @contextmanager

@@ -36,7 +36,8 @@ class TaskInterface:
 
     observation, action: names of entries. hz: control periods a second. starts: what policies see
     first in some of its episodes, (n, obs); none: not compared. moves: how its actions go with what
-    changes, as `going_with`; likewise. robot: what it is for; empty: whatever.
+    changes, as `going_with`; gains: by how much, as `gains_of`; likewise. robot: what it is for;
+    empty: whatever.
     """
 
     task: str
@@ -45,6 +46,7 @@ class TaskInterface:
     hz: float
     starts: Float32Array = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     moves: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    gains: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
     robot: str = ""
 
 
@@ -273,8 +275,7 @@ def require_motion(
         return ""
     extents = [slice(extent.first, extent.end) for extent in frames.extents]
     theirs = going_with([(pair[0][rows], pair[1][rows]) for rows in extents])
-    sizes = np.abs(wanted.moves)
-    clear = (sizes >= CLEAR) & (sizes == sizes.max(axis=1, keepdims=True))
+    clear = leading_entries(wanted.moves)
     along = np.sign(wanted.moves) * theirs
     against = np.argwhere(clear & (along < -AGAINST))
     if not len(against):
@@ -304,14 +305,38 @@ def _unmoved(done: Chosen, weak: NDArray[Any], theirs: FloatArray, wanted: TaskI
 
 def going_with(episodes: Sequence[tuple[NDArray[Any], NDArray[Any]]]) -> FloatArray:
     """Correlation of actions (t, act) with changes of observations (t, obs), over episodes."""
-    actions = np.concatenate([done[:-1] for done, _ in episodes]).astype(np.float64)
-    changes = np.concatenate([np.diff(seen, axis=0) for _, seen in episodes]).astype(np.float64)
-    actions -= actions.mean(axis=0)
-    changes -= changes.mean(axis=0)
+    actions, changes = _centred(episodes)
     sizes = np.outer(np.linalg.norm(actions, axis=0), np.linalg.norm(changes, axis=0))
     found = np.zeros(sizes.shape)
     np.divide(actions.T @ changes, sizes, out=found, where=sizes > 1e-9)
     return found
+
+
+def gains_of(episodes: Sequence[tuple[NDArray[Any], NDArray[Any]]]) -> FloatArray:
+    """Changes of observations (t, obs) for one unit of each action (t, act), (act, obs).
+
+    By least squares, over all episodes; 0 for an action that does not change.
+    """
+    actions, changes = _centred(episodes)
+    sizes = np.square(actions).sum(axis=0)[:, None]
+    found = np.zeros((actions.shape[1], changes.shape[1]))
+    np.divide(actions.T @ changes, sizes, out=found, where=sizes > 1e-9)
+    return found
+
+
+def leading_entries(moves: FloatArray) -> NDArray[np.bool_]:
+    """Of each action, the observation that clearly goes with it most, (act, obs); as `moves`."""
+    sizes = np.abs(moves)
+    clear: NDArray[np.bool_] = (sizes >= CLEAR) & (sizes == sizes.max(axis=1, keepdims=True))
+    return clear
+
+
+def _centred(
+    episodes: Sequence[tuple[NDArray[Any], NDArray[Any]]],
+) -> tuple[FloatArray, FloatArray]:
+    actions = np.concatenate([done[:-1] for done, _ in episodes]).astype(np.float64)
+    changes = np.concatenate([np.diff(seen, axis=0) for _, seen in episodes]).astype(np.float64)
+    return actions - actions.mean(axis=0), changes - changes.mean(axis=0)
 
 
 def successes(

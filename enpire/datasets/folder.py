@@ -40,7 +40,7 @@ _CHUNK, _FILE, _FROM, _TO = (
 class Description:
     """What `meta/info.json` says. features: of each column its dtype, shape and names.
 
-    robot: what it was recorded with; empty if it does not say.
+    robot: what it was recorded with; empty if it does not say. tasks: how many it says there are.
     """
 
     fps: float
@@ -49,6 +49,7 @@ class Description:
     frames: int | None
     data_path: str
     robot: str = ""
+    tasks: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +196,8 @@ def describe(folder: Path) -> Description:
     plain = isinstance(data_path, str) and len(data_path) <= LONGEST_PATH
     if not plain or set("{}\0") & set(_FIELD.sub("", data_path)):
         raise StoreError(f"{path}: data_path is {data_path!r:.80}, and names no file")
+    if Path(data_path).is_absolute() or ".." in Path(data_path).parts:
+        raise StoreError(f"{path}: data_path is {data_path!r:.80}: it leads out of the dataset")
     return Description(
         float(fps),
         features,
@@ -202,7 +205,22 @@ def describe(folder: Path) -> Description:
         _count(path, said, "total_frames"),
         data_path,
         robot if isinstance(robot := said.get("robot_type"), str) else "",
+        _count(path, said, "total_tasks"),
     )
+
+
+def columns_there(folder: Path, description: Description) -> tuple[str, ...]:
+    """The columns of the first data file, whether the description has them or not.
+
+    Raises:
+        StoreError: that file is missing or broken, or no episode says which it is.
+    """
+    path = _extents(folder, description)[0].file
+    _require_file(path)
+    try:
+        return tuple(pq.read_schema(path).names)
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(path, error) from error
 
 
 def read_frames(folder: Path, description: Description, columns: Sequence[str]) -> Frames:
@@ -214,7 +232,7 @@ def read_frames(folder: Path, description: Description, columns: Sequence[str]) 
     """
     extents = _extents(folder, description)
     files = tuple(dict.fromkeys(extent.file for extent in extents))
-    tables = [_read(path, [*columns, *PLACES]) for path in files]
+    tables = [read_table(path, [*columns, *PLACES]) for path in files]
     try:
         table = pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
@@ -223,6 +241,12 @@ def read_frames(folder: Path, description: Description, columns: Sequence[str]) 
     _require_apart(frames, description)
     _require_in_place(frames)
     return frames
+
+
+def files_left_out(frames: Frames) -> tuple[Path, ...]:
+    """The data files that none of the episodes has its frames in."""
+    known = {extent.file.resolve() for extent in frames.extents}
+    return tuple(p for p in _parquet(frames.folder / "data") if p.resolve() not in known)
 
 
 def require_paced(frames: Frames, rates: Sequence[float]) -> None:
@@ -248,7 +272,7 @@ def _out_of_pace(frames: Frames, stamps: FloatArray, rate: float) -> str:
 
 
 def _extents(folder: Path, description: Description) -> tuple[Extent, ...]:
-    files = sorted((folder / EPISODES).glob("*/*.parquet"))
+    files = _parquet(folder / EPISODES)
     if not files:
         raise StoreError(
             f"{folder / EPISODES} has no file: a dataset says there where episodes are"
@@ -256,7 +280,7 @@ def _extents(folder: Path, description: Description) -> tuple[Extent, ...]:
     names = (EPISODE, "length", _FROM, _TO, _CHUNK, _FILE)
     found: list[Extent] = []
     for path in files:
-        for row in _read(path, names).to_pylist():
+        for row in read_table(path, names).to_pylist():
             wrong = [n for n in names if not isinstance(row[n], int) or isinstance(row[n], bool)]
             if wrong:
                 raise StoreError(f"{path}: {wrong[0]} is {row[wrong[0]]!r}, and no whole number")
@@ -268,6 +292,11 @@ def _extents(folder: Path, description: Description) -> tuple[Extent, ...]:
     if not found:
         raise StoreError(f"{folder} has no episode")
     return tuple(sorted(found, key=lambda extent: (extent.first, extent.end)))
+
+
+def _parquet(folder: Path) -> list[Path]:
+    """The files of a folder of chunks, without hidden ones, as a Mac leaves them (`._file`)."""
+    return sorted(p for p in folder.glob("*/*.parquet") if not p.name.startswith("."))
 
 
 def _require_apart(frames: Frames, description: Description) -> None:
@@ -318,10 +347,9 @@ def _require_in_place(frames: Frames) -> None:
                 )
 
 
-def _read(path: Path, columns: Sequence[str]) -> pa.Table:
+def read_table(path: Path, columns: Sequence[str]) -> pa.Table:
     """Columns of one file; raises StoreError that names it, or the column it lacks."""
-    if not path.is_file():
-        raise StoreError(f"{path} is missing")
+    _require_file(path)
     try:
         with pq.ParquetFile(path) as file:
             there = file.schema_arrow.names
@@ -331,7 +359,16 @@ def _read(path: Path, columns: Sequence[str]) -> pa.Table:
                 raise StoreError(f"{path} {how} the column {odd[0]}")
             return file.read(columns=list(columns))
     except (pa.ArrowException, OSError) as error:
-        raise StoreError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
+        raise _unreadable(path, error) from error
+
+
+def _require_file(path: Path) -> None:
+    if not path.is_file():
+        raise StoreError(f"{path} is missing")
+
+
+def _unreadable(path: Path, error: Exception) -> StoreError:
+    return StoreError(f"{path} cannot be read: {str(error).splitlines()[0]}")
 
 
 def _count(path: Path, said: dict[str, Any], name: str) -> int | None:

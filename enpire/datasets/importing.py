@@ -12,6 +12,7 @@ from enpire.datasets import compatibility, notices
 from enpire.datasets.columns import ACTION, PICTURES, POLICY, SEED
 from enpire.datasets.compatibility import Allowed, Chosen, TaskInterface
 from enpire.datasets.folder import Extent, Frames, describe, read_frames, require_paced
+from enpire.datasets.tables import pointing_columns, require_pointed
 from enpire.errors import StoreError
 from enpire.types import Episode, FloatArray, Outcome, Purpose, Times, Verdict
 
@@ -50,10 +51,12 @@ def demonstrations(folder: Path, wanted: TaskInterface, allowed: Allowed | None 
     told = [name for name in (POLICY, SEED, HELP) if name in said.features]
     success = compatibility.success_columns(said.features, allowed)
     more = notices.more_columns(said.features)
-    columns = list(dict.fromkeys([seen, ACTION, *success, *told, *more]))
+    pointing = pointing_columns(folder, said)
+    columns = list(dict.fromkeys([seen, ACTION, *success, *told, *more, *pointing]))
     frames = read_frames(folder, said, columns)
     require_paced(frames, (fps, said.fps))
     notices.require_ends(frames, said.features)
+    require_pointed(frames, said, pointing)
     observations, whole_seen = _values(frames, chosen[0])
     actions, whole_done = _values(frames, chosen[1])
     clipped = compatibility.within_one(frames, chosen[1], actions, allowed.clip)

@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from enpire.datasets import recording_faults
 from enpire.datasets.compatibility import LEAST, STILL, TaskInterface
-from enpire.datasets.folder import Description, Frames
+from enpire.datasets.folder import Description, Frames, files_left_out
 from enpire.errors import StoreError
 from enpire.types import FloatArray
 
 DONE, TASK = "next.done", "task_index"
+MOST, ALIKE = 0.5, 4  # share of episodes that begin elsewhere; episodes that do not by accident
 ELSEWHERE = 0.05  # from a task's own starts, of an entry's size and at least of 1 (m, rad)
 
 
@@ -56,6 +58,8 @@ def noticed(
         _tasks(frames, description.features),
         _idle(frames, actions),
         _begins(frames, observations, wanted),
+        _left_out(frames),
+        *recording_faults.signs(frames, pair, wanted),
     ]
     return tuple(text for text in told if text)
 
@@ -78,6 +82,14 @@ def _tasks(frames: Frames, features: Mapping[str, Any]) -> str:
     return f"of {count} tasks by {TASK}, taken as one" if count > 1 else ""
 
 
+def _left_out(frames: Frames) -> str:
+    files = files_left_out(frames)
+    if not files:
+        return ""
+    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+    return f"without {files[0].relative_to(frames.folder)}{more}, which no episode is in"
+
+
 def _idle(frames: Frames, actions: FloatArray) -> str:
     """Nothing is done in an episode: its actions were not recorded."""
     parts = [actions[extent.first : extent.end] for extent in frames.extents]
@@ -86,15 +98,25 @@ def _idle(frames: Frames, actions: FloatArray) -> str:
 
 
 def _begins(frames: Frames, seen: FloatArray, wanted: TaskInterface) -> str:
-    """All episodes begin beside where the task's own do: another origin, or an axis for another."""
+    """Most episodes begin beside where the task's own do: another origin, or an axis for another.
+
+    Or they all begin alike, where in the task they do not: a sensor that each begins anew.
+    """
     if not len(wanted.starts):
         return ""
     low, high = wanted.starts.min(axis=0), wanted.starts.max(axis=0)
     slack = (high - low) + ELSEWHERE * np.maximum(1.0, np.abs(low + high) / 2)
     first = seen[[extent.first for extent in frames.extents]]
-    beside = ((first < low - slack) | (first > high + slack)).all(axis=0)
+    beside = ((first < low - slack) | (first > high + slack)).mean(axis=0) > MOST
     if not beside.any():
-        return ""
+        same = (np.ptp(first, axis=0) <= LEAST) & (high - low > ELSEWHERE)
+        if len(first) < ALIKE or not same.any():
+            return ""
+        at = int(np.argmax(same))
+        return (
+            f"{wanted.observation[at]} begins at {first[0, at]:g} in all episodes, and in "
+            f"{wanted.task} at {low[at]:g} to {high[at]:g}: set to that by its sensor?"
+        )
     at = int(np.argmax(beside))
     return (
         f"{wanted.observation[at]} begins at {first[:, at].min():g} to {first[:, at].max():g}, and "

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from enpire.datasets.compatibility import going_with
+from enpire.datasets.compatibility import gains_of, going_with
 from enpire.environment import Job, StationBackend
 from enpire.types import Float32Array, FloatArray, Purpose
 
@@ -53,10 +53,14 @@ def first_seen(stations: StationBackend, episodes: int = EPISODES) -> Float32Arr
     return np.array(found, np.float32).reshape(-1, stations.observation_size)
 
 
-def moved_by(stations: StationBackend, episodes: int = EPISODES // 2) -> FloatArray:
-    """How each action entry goes with the change of each observation entry, (act, obs), -1 to 1.
+def moved_by(
+    stations: StationBackend, episodes: int = EPISODES // 2
+) -> tuple[FloatArray, FloatArray]:
+    """See what each action entry moves, by random actions in so many episodes.
 
-    By random actions in so many episodes; 0 where nothing moved.
+    Returns:
+        How each action entry goes with the change of each observation entry, -1 to 1, and how far
+        a unit of it moves that one in a control period; (act, obs) both, 0 where nothing moved.
     """
     rng = np.random.default_rng(0)
     parts = [
@@ -65,8 +69,9 @@ def moved_by(stations: StationBackend, episodes: int = EPISODES // 2) -> FloatAr
         if len(each.seen) > 1
     ]
     if not parts:
-        return np.zeros((stations.action_size, stations.observation_size))
-    return going_with(parts)
+        still = np.zeros((stations.action_size, stations.observation_size))
+        return still, still
+    return going_with(parts), gains_of(parts)
 
 
 def _episodes(

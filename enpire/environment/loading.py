@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from types import ModuleType
 
 from enpire.environment.cameras.domain_randomization import dresser, looks
 from enpire.environment.cameras.twin_cameras import NoGraphics, TwinVerifierCameras
+from enpire.environment.core.declared import nonsense
 from enpire.environment.core.faults import where
 from enpire.environment.core.policy_cameras import TwinFrameCapture
 from enpire.environment.core.station_backend import StationBackend
@@ -23,6 +25,8 @@ from enpire.packs.finder import AT_START, FROM_START, GYM
 from enpire.packs.modules import PREFIX, import_of_pack
 from enpire.packs.signing import require_answered
 
+LOG = logging.getLogger(__name__)
+UNEVEN = 1e-3  # share by which a control period may be off its time steps
 SENSORS, CAMERAS = "sensors", "cameras"  # what verdicts are come by with
 
 
@@ -75,6 +79,7 @@ def build_stations(
         reset,
         perturbation,
     )
+    _say_uneven(made)
     changed = None if perturbation is None else perturbation.looks
     if verify == CAMERAS and loaded.looks:
         with suppress(NoGraphics):
@@ -84,6 +89,17 @@ def build_stations(
             loaded, made.sensors, images, changed or (looks if vary_looks else None)
         )
     return made
+
+
+def _say_uneven(stations: Stations) -> None:
+    """Say so where a control period is no whole number of the scene's time steps."""
+    took = stations.substeps * stations.twin.model.opt.timestep
+    if abs(took - stations.period) > UNEVEN * stations.period:
+        LOG.warning(
+            "%s acts %.4g times a second: its control period of %.4g s is no whole number of its "
+            "world's time steps, and takes %.4g s",
+            *(stations.name, 1 / stations.period, stations.period, took),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,12 +195,17 @@ def load_task(pack: Pack) -> Task:
             f"{path}: one subclass of enpire.environment.Task expected, {len(found)} found"
         )
     cls = found[0]
-    line = inspect.getsourcelines(cls)[1]
+    try:
+        line = inspect.getsourcelines(cls)[1]
+    except (OSError, SyntaxError) as error:  # compiled all the same, from bytes in a comment
+        raise PackError(f"{path} cannot be read as UTF-8: save it so") from error
     missing = sorted(cls.__abstractmethods__)
     required = set(Task.__annotations__) - set(vars(Task))
     missing += sorted(name for name in required if not hasattr(cls, name))
     if missing:
         raise PackError(f"{path}:{line}: {cls.__name__} lacks {', '.join(missing)}")
+    if wrong := nonsense(cls):
+        raise PackError(f"{path}:{line}: {cls.__name__}: {wrong}")
     task = cls(pack.folder)
     task.name = pack.name
     return task

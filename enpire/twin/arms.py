@@ -10,7 +10,42 @@ from enpire.packs import Arm
 from enpire.packs.menagerie import Menagerie
 
 DYNAMICS = ("armature", "damping", "frictionloss", "range", "limited")
+ROUNDING = 1e-3  # by which a number of a pack may be off its model's: rad, or a share
 POSTURES, NEAR = 8, 0.02  # looked at; how far apart [m] the two models' hands may be
+
+
+def require_reachable(arm: Arm) -> None:
+    """See whether an arm's own model can be where its pack says that it is at home, and open.
+
+    Its task may narrow these ranges later: it is held against the model as the pack has it.
+
+    Raises:
+        PackError: a joint or the gripper cannot: degrees, per cent, or another arm's numbers.
+        ValueError: MuJoCo's, for a model that does not compile.
+    """
+    model = mujoco.MjSpec.from_file(str(arm.model)).compile()
+    joints = {model.joint(i).name: model.joint(i) for i in range(model.njnt)}
+    for number, home in enumerate(arm.home, 1):
+        joint = joints.get(f"joint{number}")
+        if joint is None or not joint.limited[0]:
+            continue
+        low, high = joint.range
+        if not low - ROUNDING <= home <= high + ROUNDING:
+            raise PackError(
+                f"{arm.name}: joint {number} of home is {home:g}, and {arm.model} has it from "
+                f"{low:g} to {high:g}"
+            )
+    for i in range(model.nu):
+        if model.actuator(i).name != "gripper" or not model.actuator_ctrllimited[i]:
+            continue
+        low, high = model.actuator_ctrlrange[i]
+        slack = ROUNDING * (high - low)
+        for end in arm.gripper_range:
+            if not low - slack <= end <= high + slack:
+                raise PackError(
+                    f"{arm.name}: gripper_range has {end:g}, and {arm.model} has its gripper from "
+                    f"{low:g} to {high:g}"
+                )
 
 
 def attach(scene: mujoco.MjSpec, arm: Arm) -> None:

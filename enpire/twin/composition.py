@@ -11,7 +11,7 @@ import numpy as np
 from enpire.errors import PackError
 from enpire.packs import Arm, Robot, World
 from enpire.twin import dynamics, objects
-from enpire.twin.arms import attach
+from enpire.twin.arms import attach, require_reachable
 from enpire.twin.scene import ArmIndex, IntArray, Scene
 
 
@@ -33,6 +33,7 @@ def compose(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]) 
     try:
         spec = mujoco.MjSpec.from_file(str(world.model))
         for arm in robot.arms:
+            require_reachable(arm)
             attach(spec, arm)
         build(spec)
         if world.dynamics is not None:

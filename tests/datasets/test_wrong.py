@@ -166,7 +166,8 @@ def moving(signs: tuple[float, float, float]) -> Made:
     for each in range(4):
         rows = slice(each * 10, each * 10 + 10)
         steps = np.cumsum(0.02 * actions[rows] * signs, axis=0)
-        made.columns[STATE][rows, :3] = np.vstack([np.zeros((1, 3)), steps[:-1]])
+        start = np.random.default_rng(each).uniform(-0.1, 0.1, 3)
+        made.columns[STATE][rows, :3] = start + np.vstack([np.zeros((1, 3)), steps[:-1]])
     return made
 
 

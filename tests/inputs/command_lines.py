@@ -87,6 +87,8 @@ ALL = (
     one("a module above", (*EVAL, "gym:..:X-v0"), "gym:"),
     one("no key", (*EVAL, "gym:CartPole-v1?=3"), "no KEY=VALUE"),
     one("a key of another", (*EVAL, "gym:CartPole-v1?nobody=3"), "nobody"),
+    one("a key twice", (*EVAL, "gym:CartPole-v1?a=1&a=2"), "a is twice after"),
+    one("an option of a server twice", ("eval", "--policy", f"{MINE}&patience=1"), "option twice"),
     one("actions of choices", (*EVAL, "gym:CartPole-v1"), "a Box with bounds"),
     one("a rule that is none", (*EVAL, "gym:X", "--success", "often"), "is no rule"),
     one("a return that is none", (*EVAL, "gym:X", "--success", "return>=nan"), "is no rule"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from tests.datasets.wrong import DATA, KINDS, META, STATE, Made, column, info, n
 from tests.inputs.entry import REFUSED, TAKEN, TOLD, Input
 
 PLAIN = ("by next.success",)
+TASKS = "meta/tasks.parquet"
 Spoil = Callable[[Made], object]
 
 
@@ -48,6 +50,13 @@ def nothing(_: Made) -> None:
 def file(path: str, content: bytes) -> Callable[[Path], object]:
     """A file that has something else in it."""
     return lambda folder: (folder / path).write_bytes(content)
+
+
+def parquet(**columns: Any) -> bytes:
+    """A table as a file has it."""
+    made = io.BytesIO()
+    pq.write_table(pa.table(columns), made)
+    return made.getvalue()
 
 
 def pipe(path: str) -> Callable[[Path], object]:
@@ -172,8 +181,33 @@ def dropped(made: Made) -> None:
     made.columns["next.success"][:10] = np.arange(10) == 5
 
 
+def filled_up(made: Made) -> None:
+    """The last three rows of episode 1 are a writer's."""
+    made.columns[STATE][17:20] = 0
+
+
+def anew(made: Made) -> None:
+    """Counted from where each episode begins."""
+    made.columns[STATE][:, 1] -= np.repeat(made.columns[STATE][::10, 1], 10)
+
+
+def hung(made: Made) -> None:
+    """For five frames of episode 2 nothing new is seen."""
+    made.columns[STATE][22:27] = made.columns[STATE][22]
+
+
 def two_tasks(made: Made) -> None:
     more_column("task_index", np.repeat([0, 0, 1, 1], 10))(made)
+
+
+def table(index: list[Any], of: str = "task") -> Callable[[Path], object]:
+    """A table of tasks, or of something else, with these indices."""
+
+    def put_there(folder: Path) -> None:
+        rows = pa.table({f"{of}_index": pa.array(index), of: [f"{of} {row}" for row in index]})
+        pq.write_table(rows, folder / "meta" / f"{of}s.parquet")
+
+    return put_there
 
 
 KNOWN = tuple(Input(kind.name, partial(given, kind.spoil), kind.words) for kind in KINDS)
@@ -187,7 +221,7 @@ MORE = (
     one("a path with NUL", info(data_path="a\0b"), "names no file"),
     one("a path that is a list", info(data_path=["x"]), "names no file"),
     one("a path that leads to a folder", info(data_path="data"), "data is missing"),
-    one("a file of nobody's", info(data_path="/etc/passwd"), "passwd cannot be read"),
+    one("a file of nobody's", info(data_path="/etc/passwd"), "passwd': it leads out"),
     one(
         "a description too deep",
         nothing,
@@ -336,9 +370,85 @@ MORE = (
     one("never done", done_at(), "by next.success", TAKEN),
     one("done as text", more_column("next.done", ["x"] * 40), "next.done is"),
     one("episodes of two tasks", two_tasks, "of 2 tasks by task_index", TOLD),
+    one("a path that leads out", info(data_path="../d.parquet"), "leads out of the dataset"),
+    one(
+        "a key twice",
+        nothing,
+        "info.json cannot be read: the key 'fps' is there twice",
+        after=file("meta/info.json", b'{"fps": 30, "fps": 25}'),
+    ),
+    one(
+        "hidden files of a Mac",
+        nothing,
+        "by next.success",
+        TAKEN,
+        after=file("meta/episodes/chunk-000/._file-000.parquet", b"\0\5\26\7"),
+    ),
+    one(
+        "a data file of no episode",
+        nothing,
+        "without data/chunk-000/file-001.parquet, which no episode is in",
+        TOLD,
+        after=file("data/chunk-000/file-001.parquet", b""),
+    ),
+    one(
+        "rows of zeros at an end",
+        filled_up,
+        "the first: 1. with nothing but 0",
+        TOLD,
+    ),
+    one("a sensor that hung", hung, "first: 2. in which nothing that is seen changes for 5", TOLD),
+    one("tasks by their table", two_tasks, "of 2 tasks by task_index", TOLD, after=table([1, 0])),
+    one("a task by its table", nothing, "by next.success", TAKEN, after=table([0, 1])),
+    one(
+        "a task that its table lacks",
+        two_tasks,
+        "episode 2, frame 0: its task_index is 1, and .*meta/tasks.parquet has 0: corr",
+        after=table([0]),
+    ),
+    one("a task of an empty table", nothing, "task_index is 0, .*has none", after=table([])),
+    one("a task from 1", more_column("task_index", np.ones(40, int)), "is 1", after=table([0])),
+    one("a task below nought", more_column("task_index", -np.ones(40)), "is -1", after=table([0])),
+    one(
+        "a task that is a half",
+        more_column("task_index", np.full(40, 0.5)),
+        "is 0.5",
+        after=table([0]),
+    ),
+    one(
+        "a task that is NaN",
+        more_column("task_index", np.full(40, np.nan)),
+        "is nan",
+        after=table([0]),
+    ),
+    one("a task without a number", more_column("task_index", pa.nulls(40)), "has no value"),
+    one("two tasks of one number", nothing, "two rows have task_index 0", after=table([0, 0])),
+    one("tasks numbered in words", nothing, "not a whole number", after=table(["0"])),
+    one("a task numbered by nothing", nothing, "not a whole number", after=table([0, None])),
+    one(
+        "a table without numbers",
+        nothing,
+        "lacks the column",
+        after=file(TASKS, parquet(task=["reach"])),
+    ),
+    one("a table of tasks cut off", nothing, "tasks.parquet cannot be", after=file(TASKS, b"PAR1")),
+    one(
+        "a subtask that its table lacks",
+        more_column("subtask_index", np.arange(40) % 3),
+        "episode 0, frame 2: its subtask_index is 2, .*subtasks.parquet has 0, 1: corr",
+        after=table([0, 1], "subtask"),
+    ),
+    one("a column that points nowhere", more_column("camera_index", np.arange(40)), "by", TAKEN),
+    one(
+        "more tasks than are said",
+        lambda made: (two_tasks(made), info(total_tasks=1)(made)),
+        "episode 2, frame 0: its task_index is 1, and .*total_tasks 1. has 0",
+    ),
+    one("tasks said in words", info(total_tasks="1"), "total_tasks is '1'"),
     one("an episode without its actions", idle, "1 of 4 episodes with all actions 0", TOLD),
     one("success that is lost again", dropped, "false at the end of 1 of 3 successes", TOLD),
     one("another origin", column(STATE, lambda v: v + 1.5), "another origin", TOLD),
+    one("a sensor that each episode begins anew", anew, "hand_y begins at 0 in all episodes", TOLD),
     one("another arm", info(robot_type="yam"), "recorded with yam, and reach is for so101", TOLD),
     one("the arm by a longer name", info(robot_type="so101_follower"), "next.success", TAKEN),
     one("an arm that is a number", info(robot_type=7), "next.success", TAKEN),

@@ -6,12 +6,16 @@ What ends a process is in `tests/environment/test_odd.py`, which runs workers.
 from __future__ import annotations
 
 import fractions
+import itertools
 import json
+import logging
 import types
 from collections import namedtuple
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import gymnasium
 import numpy as np
@@ -28,13 +32,14 @@ from gymnasium.spaces import (
 )
 
 from enpire.environment import Job, RandomActions
-from enpire.environment.gym_bridge import gym_process, gym_stations, gym_worker
+from enpire.environment.gym_bridge import episode_signs, gym_process, gym_stations, gym_worker
 from enpire.environment.gym_bridge.gym_stations import GymStations
 from enpire.types import FAULT, Outcome, Purpose
 from tests.environment.odd import Odd
-from tests.inputs.entry import INVALID, REFUSED, TAKEN, Input
+from tests.inputs.entry import INVALID, REFUSED, TAKEN, TOLD, Input
 
 STEPS = 10_050  # of the longest episode, and some
+SHORT = 30  # of one of several that does not end
 TWO = Box(-5, 5, (2,), np.float64)
 
 
@@ -89,6 +94,32 @@ def episode(make: Callable[[], Any], success: str = "") -> tuple[str, str]:
         assert verdict.stage == FAULT
         return INVALID, verdict.reason
     return TAKEN, f"{verdict.outcome} {verdict.reason}"
+
+
+def several(make: Callable[[], Any]) -> tuple[str, str]:
+    """What is told of six episodes, of two seeds twice and two more."""
+    told: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: told.append(record.getMessage())  # type: ignore[method-assign]
+    before = gym_stations.GymWorker
+    gym_stations.GymWorker = type("Here", (Worker,), {"make": staticmethod(make)})
+    episode_signs.LOG.addHandler(handler)
+    short = [patch.object(module, "LONGEST", SHORT) for module in (gym_worker, episode_signs)]
+    try:
+        for each in short:
+            each.start()
+        stations = GymStations("gym:odd", 1)
+        controller = RandomActions(stations.action_size)
+        for seed in (1, 2, 3, 4, 1, 2):
+            stations.begin(0, Job(seed, Purpose.EVALUATION, controller, "p"))
+            while not stations.tick():
+                pass
+    finally:
+        for each in short:
+            each.stop()
+        episode_signs.LOG.removeHandler(handler)
+        gym_stations.GymWorker = before
+    return (TOLD if told else TAKEN), "; ".join(told)
 
 
 class Made(Odd):
@@ -179,6 +210,53 @@ class Seedless(Odd):
 
     def reset(self) -> Any:
         return np.zeros(2), {}
+
+
+class Unseeded(Odd):
+    """Draws from a generator that it made itself, once; or from none."""
+
+    def __init__(self, draw: Callable[[], float]) -> None:
+        super().__init__()
+        self._draw = draw
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self._goal = self._draw()
+        return self._observation(), {}
+
+
+class Unchanging(Odd):
+    """Shows what it showed first, and something else in each episode."""
+
+    def _observation(self) -> Any:
+        return np.array([self._goal, 0.0])
+
+
+class LeftOver(Odd):
+    """Its success is true from the reset on, or from the first step."""
+
+    def __init__(self, at_reset: bool) -> None:
+        super().__init__()
+        self._at_reset = at_reset
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        return super().reset(seed=seed)[0], {"is_success": self._at_reset}
+
+    def step(self, action: np.ndarray) -> Any:
+        seen, reward, over, _, _ = super().step(action)
+        return seen, reward, over or self._at_reset, False, {"is_success": True}
+
+
+class Wider(Odd):
+    """Takes other actions once it has been reset."""
+
+    def __init__(self, space: Box) -> None:
+        super().__init__()
+        self._then = space
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        self.action_space = self._then
+        return super().reset(seed=seed)
 
 
 class Begins(Odd):
@@ -397,6 +475,64 @@ MORE = (
     one("a success that is '0'", "is_success is '0'", info={"is_success": "0"}),
     one("numbers of several types", "success", TAKEN, seen=[np.float32(0), np.int64(1)]),
     Input("a generator of its own", lambda _: episode(OwnGenerator), "success", TAKEN),
+    Input("six good episodes", lambda _: several(Odd), "^$", TAKEN),
+    Input(
+        "seeds that nobody heeds",
+        lambda _: several(lambda: Unseeded(partial(next, itertools.count(0, 0.1)))),
+        r"the same seed \(1\) begins otherwise",
+        TOLD,
+    ),
+    Input(
+        "one beginning whatever the seed",
+        lambda _: several(lambda: Unseeded(lambda: 0.5)),
+        "4 episodes of 4 seeds begin with the same",
+        TOLD,
+    ),
+    Input(
+        "shows what it showed first", lambda _: several(Unchanging), "nothing that it shows", TOLD
+    ),
+    Input(
+        "a success before anything was done",
+        lambda _: several(lambda: LeftOver(True)),
+        "from the first step on in 4 of 4",
+        TOLD,
+    ),
+    Input(
+        "a success that is left over",
+        lambda _: several(lambda: LeftOver(False)),
+        "from the first step on in 4 of 4",
+        TOLD,
+    ),
+    Input(
+        "a success that passes",
+        lambda _: several(lambda: Odd("in_the_middle")),
+        "of 8 steps was a success at step 3, and none by .*--success any",
+        TOLD,
+    ),
+    Input(
+        "six that never end",
+        lambda _: several(lambda: Made(step=lambda _: (np.zeros(2), 0, 0, 0, {"success": 0}))),
+        "cut off at step 30",
+        TOLD,
+    ),
+    Input(
+        "other bounds after a reset",
+        lambda _: episode(lambda: Wider(Box(0.0, 4.0, (1,), np.float32))),
+        r"its actions are Box\(0.0, 4.0.* after a reset, and were Box\(0.0, 0.4",
+        INVALID,
+    ),
+    Input(
+        "more actions after a reset",
+        lambda _: episode(lambda: Wider(Box(0.0, 0.4, (2,), np.float32))),
+        "its actions are .* after a reset",
+        INVALID,
+    ),
+    Input(
+        "the same actions of another object",
+        lambda _: episode(lambda: Wider(Box(0.0, 0.4, (1,), np.float32))),
+        "success",
+        TAKEN,
+    ),
     Input("takes no seed", lambda _: episode(Seedless), "unexpected keyword.*'seed'", INVALID),
 )
 ALL = (*KNOWN, *MORE)

@@ -10,13 +10,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from enpire.environment.loading import load_task
+from enpire.environment.loading import build_stations, load_task
 from enpire.evolution.agents.programs import load_program
-from enpire.packs import find, load_robot, load_world
+from enpire.packs import Robot, find, load_robot, load_world
 from enpire.safety.station import load_station
 from enpire.session.loop_settings import of_task
+from enpire.twin import compose
+from enpire.twin.scene import Scene
 from tests.inputs.entry import REFUSED, TAKEN, Input
 
+REACH = Path(__file__).parents[2] / "examples" / "tasks" / "reach"
 DIGITS, DEEP = "1" + "0" * 400, "x = " + "[" * 3000
 LAB = 'driver = "mock"\nrobot = "yam"\n'
 AGENT = 'command = ["sh"]\n'
@@ -46,8 +49,14 @@ def edited(kind: Any, shipped: str, load: Callable[..., object]) -> Callable[...
     return entry
 
 
+def composed(robot: Robot) -> Scene:
+    """Its scene with nothing on the bench."""
+    return compose(load_world(find("sim", "bench")), robot, lambda spec: None)
+
+
 robot = edited("robots", "yam_bimanual", load_robot)
 world = edited("sim", "bench", load_world)
+arm = edited("robots", "so101", lambda pack: composed(load_robot(pack)))
 
 
 def written(name: str, file: str, load: Callable[[Path], object]) -> Callable[..., Input]:
@@ -90,6 +99,19 @@ def in_place(name: str, put: Callable[[Path], object], words: str) -> Input:
     return Input(name, give, words)
 
 
+def reach(name: str, old: str, new: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: the example's task with another text in one place, and one station of it."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        text = (REACH / "task.py").read_text("utf-8")
+        assert old in text
+        (folder / "task.py").write_text(text.replace(old, new, 1), "utf-8")
+        return TAKEN, build_stations(str(folder), 1).name
+
+    return Input(f"task: {name}", give, words, ends)
+
+
+LIMIT, ACTION = "time_limit = 3.0", "ActionSpec((ArmAction((STEP,) * 3, (0.0, 0.0, 0.0)),))"
 SPEED = "cartesian_speed = 0.25"
 FILES = (
     robot("robot: a speed of 400 digits", SPEED, f"cartesian_speed = {DIGITS}", "401 digits"),
@@ -97,6 +119,10 @@ FILES = (
     robot("robot: 5000 digits", SPEED, "cartesian_speed = " + "9" * 5000, "does not parse"),
     robot("robot: too deep", SPEED, DEEP, "does not parse: maximum recursion"),
     robot("robot: a key twice", SPEED, f"{SPEED}\n{SPEED}", "does not parse.*line"),
+    arm(
+        "robot: a home out of reach", "home = [0.0,", "home = [3.0,", "joint 1 of home is 3, and .*"
+    ),
+    arm("robot: a gripper in per cent", "1.74533]", "100.0]", "gripper_range has 100, and"),
     robot("robot: a date", SPEED, "cartesian_speed = 2020-01-01", "must be a number"),
     robot("robot: a hexadecimal", SPEED, "cartesian_speed = 0xFF", "found 255"),
     robot("robot: a model of 5000 letters", "arm.xml", "a" * 5000, "too long"),
@@ -197,5 +223,80 @@ TASKS = (
     task("no task", "x = 1", "0 found"),
     task("two tasks", TASK + TASK.replace("Mine", "Yours"), "2 found"),
     task("a task of nothing", TASK, "lacks"),
+    task(
+        "Latin-1 in a comment",
+        TASK.encode() + "# é".encode("latin-1"),
+        r"(task.py cannot be read as|codec can't decode|lacks)",
+    ),
+    reach("the example's", "3.0", "3.0", "", TAKEN),
+    reach("no time", LIMIT, "time_limit = 0", "Reach: time_limit is 0: a number above 0 to"),
+    reach("time below nought", LIMIT, "time_limit = -3.0", "time_limit is -3.0: a number"),
+    reach("time in milliseconds", LIMIT, "time_limit = 5000.0", "time_limit is 5000.0: .*3600"),
+    reach("time in words", LIMIT, 'time_limit = "3"', "time_limit is '3': a number"),
+    reach("time that is NaN", LIMIT, 'time_limit = float("nan")', "time_limit is nan: a number"),
+    reach("time that is true", LIMIT, "time_limit = True", "time_limit is True: a number"),
+    reach("less than a period", LIMIT, "time_limit = 0.01", "less than one control period"),
+    reach("time as a Decimal", LIMIT, "import decimal; time_limit = decimal.Decimal(3)", "is D"),
+    reach("an entry that is none", LIMIT, f"{LIMIT}; kept = {{7: 0.0}}", "kept has entry 7"),
+    reach("a kept value of 50", LIMIT, f"{LIMIT}; kept = {{3: 50.0}}", "kept has 50.0 for entry 3"),
+    reach("kept in a list", LIMIT, f"{LIMIT}; kept = [3]", "kept is .3.: entries"),
+    reach("a lead of NaN", "(0.0, 0.0, 0.0)),)", '(0.0,) * 3),), lead=float("nan")', "lead is nan"),
+    reach("a push below nought", "(0.0, 0.0, 0.0)),)", "(0.0,) * 3),), push=-6.0", "push is -6.0"),
+    reach("a rate between steps", LIMIT, f"{LIMIT}; control_hz = 30.0", "", TAKEN),
+    reach("a probe of NaN", LIMIT, f'{LIMIT}; probe_limit = float("nan")', "probe_limit is nan"),
+    reach("a rate of nought", LIMIT, f"{LIMIT}; control_hz = 0", "control_hz is 0"),
+    reach("a force below nought", LIMIT, f"{LIMIT}; force_limit = -1", "force_limit is -1"),
+    reach("no instruction", '"Reach the goal."', '" "', "instruction is ' ': a text is needed"),
+    reach("an instruction of bytes", '"Reach the goal."', 'b"x"', "instruction is b'x'"),
+    reach("a robot that is a list", '"so101"', '["so101"]', "robot is .*a text is needed"),
+    reach("a site that is not there", '("task_goal",)', '("goal",)', "goal is tracked, .* it has"),
+    reach("tracked in one text", '("task_goal",)', '("task_goal")', "tracked is 'task_goal'"),
+    reach("names twice", '"goal_x", "goal_y"', '"goal_x", "goal_x"', "names has goal_x twice"),
+    reach("entries twice", 'in "xyz"', 'in "xxz"', "observation_names has goal_from_hand_x twice"),
+    reach("no entries", 'in "xyz"', 'in ""', "observation_names is empty"),
+    reach(
+        "a target of no name", LIMIT, f'{LIMIT}; target_names = ("x",)', "target_names has x, which"
+    ),
+    reach(
+        "noise below nought",
+        LIMIT,
+        f"{LIMIT}; noise = __import__('enpire.environment').environment.SensorNoise(-0.001)",
+        "noise.position is -0.001",
+    ),
+    reach(
+        "noise in millimetres",
+        LIMIT,
+        f"{LIMIT}; noise = __import__('enpire.environment').environment.SensorNoise(1.5)",
+        "noise.position is 1.5: 0 to 0.2",
+    ),
+    reach("no noise", LIMIT, f"{LIMIT}; noise = None", "noise is None: a SensorNoise"),
+    reach("no actions", ACTION, "ActionSpec(())", "an ActionSpec with an arm"),
+    reach("steps in millimetres", "STEP = 0.008", "STEP = 8.0", "a full action is 8.0 m"),
+    reach("steps of NaN", "STEP = 0.008", 'STEP = float("nan")', "a full action is nan m"),
+    reach(
+        "steps beyond the range",
+        ACTION,
+        "ActionSpec((ArmAction((0.1,) * 3, (0.0,) * 3, (0.2,) * 3, (0.25,) * 3),))",
+        "x: a full action is 0.1 m, and its whole range 0.05 m",
+    ),
+    reach(
+        "a range the other way",
+        ACTION,
+        "ActionSpec((ArmAction((0.1,) * 3, (0.0,) * 3, (0.4,) * 3, (0.2,) * 3),))",
+        "x: from 0.4 to 0.2 m, where nothing lies",
+    ),
+    reach(
+        "turns in degrees",
+        ACTION,
+        "ActionSpec((ArmAction((STEP,) * 3, (0.0, 0.0, 5.0)),))",
+        "turns by 5.0 in a period: radians",
+    ),
+    reach(
+        "raises when it is prepared",
+        "    def sample(",
+        "    def prepare(self, twin):\n        twin.model.body('no')\n\n    def sample(",
+        r"task.py:\d+: KeyError: .*Invalid name 'no'",
+    ),
+    reach("raises when it is built", "goal = spec.", "goal = {}[0]; spec.", "KeyError: 0"),
     task("after a byte order mark", b"\xef\xbb\xbf" + TASK.encode(), "lacks"),
 )

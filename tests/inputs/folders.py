@@ -169,6 +169,7 @@ ALL = (
     one("a spread below nought", statistic("postprocessor", "std", -1.0), "spread below nought"),
     one("a spread seen below nought", statistic("preprocessor", "std", -1.0), "spread below"),
     one("a mean of 1e30", statistic("postprocessor", "mean", 1e30), "are clipped", TOLD),
+    one("a mean seen of 500", statistic("preprocessor", "mean", 500.0), "up to 1.64e.03", TOLD),
     one("a mean of NaN", statistic("postprocessor", "mean", np.nan), "no finite number"),
     one("statistics in whole numbers", tensors("postprocessor", lambda _, t: t.int()), "whole num"),
     one("statistics under other keys", tensors("preproc", lambda k, t: None), "no statistics for"),

@@ -48,7 +48,8 @@ def serving(answer: Answer, said: Any = None) -> Iterator[str]:
     """A server that says `said` first, and then answers each question so."""
 
     def talk(connection: Any) -> None:
-        connection.send(msgpack.packb({} if said is None else said))
+        first = {} if said is None else said
+        connection.send(first if isinstance(first, str) else msgpack.packb(first))
         for _ in connection:
             answer(connection)
 
@@ -242,6 +243,8 @@ ALL = (
     one("None", sends(pack({"actions": None})), "which is a NoneType"),
     one("a traceback", sends("Traceback ...\nValueError: no key"), "says: ValueError: no key"),
     one("no message", sends(b"\xc1"), "no msgpack"),
+    one("text first", sends(""), "ws://127.*: it says: loading it", said="loading it"),
+    one("a list first", sends(""), "ws://127.*: a message that is no map", said=[1]),
     one("hangs up", lambda connection: connection.close(), "gone"),
     later("of another length", lambda: actions(0, shape=(4, width())), r"shape \(4, 7\)"),
     later("NaN later", lambda: actions(np.nan), "is nan"),
@@ -252,6 +255,7 @@ ALL = (
     one("in degrees, whole", actions(57, np.int16), CLIPPED, TOLD),
     one("1e300", actions(1e300, np.float64), CLIPPED, TOLD),
     one("the least whole number", actions(-(2**63), np.int64), CLIPPED, TOLD),
+    one("of half precision", actions(0.5, np.float16), "^$", TAKEN),
     one("truth values", actions(True, bool), "truth values"),
     one("whole numbers", actions(1, np.int64), "^$", TAKEN),
     one("two answers to one question", twice, "nobody asked for", INVALID),

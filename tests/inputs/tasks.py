@@ -62,6 +62,7 @@ ALL = (
     judged("success without a measure", Verdict(Outcome.SUCCESS), "success", TAKEN),
     one("NaN seen", "observe", seen(0.0, NAN), "entry 1 of its observation is nan", INVALID),
     one("infinity seen", "observe", seen(np.inf, 0.0), "entry 0 of its obs.* is inf", INVALID),
+    one("1e30 seen", "observe", seen(1e30, 0.0), r"entry 0 of its obs.* is 1.0\d+e\+30", INVALID),
     one("an entry too few seen", "observe", seen(0.0), r"returns shape \(1, 1\)"),
     one("nothing seen", "observe", None, r"returns shape \(\)"),
     one("ready in words", "ready", np.array(["False"]), "true or false is needed"),
@@ -70,5 +71,7 @@ ALL = (
     one("a scene of NaN", "sample", np.array([NAN]), "returns nan for goal_x"),
     one("a scene with a number too many", "sample", np.array([0.03, 1.0]), r"returns shape \(2,\)"),
     one("no scene", "sample", None, r"returns shape \(\)"),
+    one("rest below nought", "settle", -1.0, "settle returns -1.0: a time", INVALID),
+    one("rest that is NaN", "settle", NAN, "settle returns nan: a time", INVALID),
     one("a scene in a list", "sample", [0.03], "success", TAKEN),
 )

@@ -299,6 +299,17 @@ def test_a_few_beyond_are_no_news() -> None:
     assert counted.share == pytest.approx(9 / 109)
 
 
+def test_actions_that_are_all_the_same_are_told() -> None:
+    counted = ClippedActions("p")
+    counted.count(np.zeros((1, 49, 2)))
+    assert counted.text == "", "too few to say so"
+    counted.count(np.zeros((1, 5, 2)))
+    assert counted.text == ("p: all of its 54 actions are the same, (0, 0), whatever it is shown")
+    counted.count(np.array([[0.0, 1e-3]]))
+    counted.count(np.zeros((1, 50, 2)))
+    assert counted.text == ""
+
+
 def test_a_server_that_starts_anew_in_the_middle_is_waited_for(stations) -> None:
     """It is away for a second; the question is asked again of the one that comes."""
     chunks = ChunkServer(ChunkPolicy(spec(stations)), stations, "abc")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,8 @@ from enpire.environment.control.sensing import Readings
 from enpire.environment.core.task import Task
 from enpire.errors import PackError
 from enpire.types import Flags, Float32Array, FloatArray, Outcome, Verdict
+
+LARGEST = 1e20  # of what is seen
 
 
 def observed(task: Task, readings: Readings) -> Float32Array:
@@ -25,10 +26,13 @@ def observed(task: Task, readings: Readings) -> Float32Array:
 
 
 def unusable(task: Task, seen: Float32Array) -> Verdict | None:
-    """The verdict on an episode whose observations (m, obs) are no numbers; None if all are."""
-    if math.isfinite(float(seen.sum())):  # as nearly always
+    """The verdict on an episode whose observations (m, obs) are no numbers; None if all are.
+
+    One as large as none is shows a scene that has come apart, or a division by nearly nothing.
+    """
+    if np.abs(seen).sum(dtype=np.float64) <= LARGEST:  # as nearly always; false of NaN, too
         return None
-    bad = np.argwhere(~np.isfinite(seen))
+    bad = np.argwhere(~(np.abs(seen) <= LARGEST))
     if not len(bad):
         return None
     what = f"entry {bad[0][1]} of its observation is {seen[tuple(bad[0])]}"

@@ -1,4 +1,4 @@
-"""How much of what a policy or a script asks for is beyond what a station carries out."""
+"""Whether what a policy or a script asks for is beyond what a station carries out, or all one."""
 
 from __future__ import annotations
 
@@ -6,21 +6,31 @@ import logging
 
 import numpy as np
 
-from enpire.types import Float32Array
+from enpire.types import Float32Array, FloatArray
 
 LOG = logging.getLogger(__name__)
 LIMIT, ROUNDED = 1.0, 1e-3  # of an action's entries, and how far beyond is still that
+STRANGE, MOST = 30.0, 0.5  # spreads from the middle, and the share of observations that are so far
+SHOWN = 3  # entries of an action in a message
 SHARE, FEWEST = 0.1, 50  # of actions, from which it is said, once so many have come
 
 
 class ClippedActions:
-    """Counts actions with an entry beyond [-1, 1], which stations clip, and says once if many."""
+    """Counts actions with an entry beyond [-1, 1], which stations clip, and says once if many.
+
+    So it does of actions that are all the same, whatever is seen: as of a policy whose answers are
+    rounded to whole numbers, or that nothing reaches. And of what a policy is shown, where that is
+    far from all that it was trained on.
+    """
 
     def __init__(self, name: str) -> None:
         """name: of the policy, for a person."""
         self._name = name
         self._all = self._clipped = 0
         self._largest, self._said = 0.0, False
+        self._looks = self._strange = 0
+        self._farthest = 0.0
+        self._first: Float32Array | None = None  # until one differs from it
 
     def count(self, actions: Float32Array) -> None:
         """Actions of any shape (..., act)."""
@@ -28,9 +38,21 @@ class ClippedActions:
         self._all += sizes.size
         self._clipped += int((sizes > LIMIT + ROUNDED).sum())
         self._largest = max(self._largest, float(sizes.max(initial=0.0)))
+        every = actions.reshape(-1, actions.shape[-1])
+        if self._all == len(every) > 0:
+            self._first = every[0].copy()
+        if self._first is not None and (every != self._first).any():
+            self._first = None
         if not self._said and self._all >= FEWEST and self.text:
             self._said = True
             LOG.warning("%s", self.text)
+
+    def shown(self, spreads: FloatArray) -> None:
+        """It was shown observations (m, obs) so many spreads away from the middle of training."""
+        farthest = spreads.max(axis=1, initial=0.0)
+        self._looks += len(spreads)
+        self._strange += int((farthest > STRANGE).sum())
+        self._farthest = max(self._farthest, float(farthest.max(initial=0.0)))
 
     @property
     def share(self) -> float:
@@ -40,9 +62,26 @@ class ClippedActions:
     @property
     def text(self) -> str:
         """A sentence for a person; empty while it is no more than happens."""
-        if self.share < SHARE:
-            return ""
-        return (
-            f"{self._name}: {self.share:.0%} of its {self._all} actions are beyond [-1, 1], up to "
-            f"{self._largest:.3g}, and are clipped: another unit, or another task's?"
-        )
+        told = []
+        if self.share >= SHARE:
+            told.append(
+                f"{self.share:.0%} of its {self._all} actions are beyond [-1, 1], up to "
+                f"{self._largest:.3g}, and are clipped: another unit, or another task's?"
+            )
+        if self._first is not None and self._all >= FEWEST:
+            told.append(
+                f"all of its {self._all} actions are the same, {self._shown()}, whatever it is "
+                "shown"
+            )
+        if self._strange > MOST * self._looks:
+            told.append(
+                f"{self._strange / self._looks:.0%} of what it is shown is more than {STRANGE:g} "
+                f"spreads from what its statistics know, up to {self._farthest:.3g}: another unit, "
+                "or another order?"
+            )
+        return f"{self._name}: {'; '.join(told)}" if told else ""
+
+    def _shown(self) -> str:
+        entries = [] if self._first is None else [f"{entry:.3g}" for entry in self._first[:SHOWN]]
+        more = self._first is not None and len(self._first) > SHOWN
+        return f"({', '.join(entries)}{', etc' if more else ''})"

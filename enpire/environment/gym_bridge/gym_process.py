@@ -163,9 +163,10 @@ class GymWorker:
         )
 
     def _last_words(self) -> str:
-        """The last line that it wrote to stderr, if any."""
+        """The last line of words that it wrote to stderr, if any."""
         self._said.seek(0)
-        lines = self._said.read().decode(errors="replace").strip().splitlines()
+        text = self._said.read().decode(errors="replace").strip()
+        lines = [line for line in text.splitlines() if any(map(str.isalnum, line))]
         return f"; its last words: {gym_worker.printable(lines[-1])}" if lines else ""
 
 

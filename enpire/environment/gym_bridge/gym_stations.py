@@ -12,6 +12,7 @@ aside after three times in a row.
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable
 
@@ -23,6 +24,7 @@ from enpire.environment.core.controller import Controller, RandomActions, interv
 from enpire.environment.core.jobs import Job
 from enpire.environment.core.policy_cameras import PolicyCameras
 from enpire.environment.core.task import Parameter
+from enpire.environment.gym_bridge.episode_signs import EpisodeSigns
 from enpire.environment.gym_bridge.gym_process import (
     Came,
     Connection,
@@ -45,6 +47,7 @@ from enpire.types import (
     Verdict,
 )
 
+LOG = logging.getLogger(__name__)
 SEEDS = 2**31  # a job's seed modulo this: environments hand theirs to generators of 32 bits
 TRIES = 3  # faults in a row that set a station aside
 
@@ -128,10 +131,13 @@ class GymStations:
         self.observation_size: int = about["observation"]
         self.action_size: int = about["action"]
         self.period = 1.0 / about["hz"]
+        if not about["paced"]:
+            LOG.warning("%s: no render_fps in its metadata: %g steps a second", name, about["hz"])
         self.packs = {name: about["version"]}
         self.steps_done = 0
         self.aside: dict[int, str] = {}  # on request: an environment that does not reset raises
         self._script = ScriptedActions() if demonstrator else None
+        self._signs = EpisodeSigns(name)
         self._running: dict[int, GymEpisode] = {}
         self._down: set[int] = set()  # connections that are made anew before they are asked
         self._faults = dict.fromkeys(range(len(self._seats)), 0)  # in a row, of each station
@@ -199,6 +205,9 @@ class GymStations:
                 running.observations.append(running.observation)
                 running.actions.append(chosen[row])
                 running.hears(told)
+            if row in seeds:
+                running.achieved = bool(told.get("success"))
+                self._signs.begins(seeds[row], observation.astype(np.float32))
             if self._script is not None and "suggested" in told:
                 self._script.suggested[row] = np.array(told["suggested"], dtype=np.float32)
             running.observation = observation.astype(np.float32)
@@ -208,7 +217,9 @@ class GymStations:
             if running.fault is not None:
                 verdicts[row] = running.fault
             elif row in chosen and (running.over or self._rule.settled(running)):
-                verdicts[row] = self._rule.judge(running)
+                verdicts[row] = verdict = self._rule.judge(running)
+                if self._rule.kind in ("last", "any"):
+                    self._signs.ends(running, verdict)
         for row, verdict in verdicts.items():
             self._count_faults(row, verdict)
         return [self._finish(row, verdict) for row, verdict in verdicts.items()]

@@ -125,6 +125,8 @@ def arguments(query: str) -> dict[str, Any]:
         key, given, value = part.partition("=")
         if not given or not key.isidentifier():
             raise Unsuitable(f"{part!r} after its question mark is no KEY=VALUE")
+        if key in found:
+            raise Unsuitable(f"{key} is twice after its question mark")
         try:
             found[key] = json.loads(unquote(value))
         except json.JSONDecodeError:
@@ -194,6 +196,14 @@ class Spaces:
             raise Misfit(f"entry {bad[0]} of its observation is {flat[bad[0]]}")
         return flat
 
+    def require_same(self, action: Space[Any]) -> None:
+        """Raise Misfit where actions are others now than the environment was made with."""
+        if action is not self._action and action != self._action:
+            raise Misfit(
+                f"its actions are {short(action)} after a reset, and were {short(self._action)} "
+                "when it was made"
+            )
+
     def scaled(self, action: Vector) -> NDArray[Any]:
         """An action in [-1, 1], shape (act,), as the environment takes it."""
         low, high = self._low, self._high
@@ -222,6 +232,7 @@ class Spaces:
             "observation": self.observation,
             "action": self.action,
             "hz": rate(env.metadata),
+            "paced": (env.metadata or {}).get("render_fps") is not None,
             "version": versions(type(env.unwrapped)) + (", without images" if self.images else ""),
         }
 
@@ -372,7 +383,8 @@ class Single:
     def tick(self, seeds: dict[int, int], actions: dict[int, Vector]) -> dict[int, Came]:
         """Reset with the seed, or step the action in [-1, 1], of station 0.
 
-        Returns what came of the step (nothing of a reset) and the observation, shape (obs,).
+        Returns what came of the step (of a reset: whether it is a success already) and the
+        observation, shape (obs,).
         """
         return {row: self._reset(seed) for row, seed in seeds.items()} | {
             row: self._step(action) for row, action in actions.items()
@@ -403,8 +415,9 @@ class Single:
         result = self._env.reset(seed=seed)
         try:
             self._seen, info = parts(result, "reset", ("observation", "info"))
-            success_claims(info, ())  # a dictionary
-            return {}, self._spaces.vector(self._seen)
+            claimed = success_claims(info, self._keys)
+            self._spaces.require_same(self._env.action_space)
+            return {"success": achieved(claimed)}, self._spaces.vector(self._seen)
         except Misfit as misfit:
             return self._wrong(misfit)
 
@@ -487,8 +500,12 @@ class Several:
             self._acts.pop(row, None)
         self._steps[mask], self._over[mask] = 0, False
         asked = [seeds.get(row) for row in range(self._count)]
-        observations, _ = self._env.reset(seed=asked, options={"reset_mask": mask})
-        return self._vectors(observations)
+        observations, infos = self._env.reset(seed=asked, options={"reset_mask": mask})
+        found = self._vectors(observations)
+        for row in seeds:
+            told, _ = found[row]
+            told["success"] = achieved(success_claims_of(infos, row, self._keys))
+        return found
 
     def _step(self, actions: dict[int, Vector]) -> dict[int, Came]:
         still = np.zeros(self._spaces.action)
@@ -603,6 +620,14 @@ def agreed(success: Sequence[tuple[str, Any]]) -> bool | None:
     return found
 
 
+def achieved(success: Sequence[tuple[str, Any]]) -> bool:
+    """Whether a reset says that it is a success already, before anything was done."""
+    try:
+        return bool(agreed(success))
+    except Misfit:  # neither true nor false: a step's counts, and no reset's
+        return False
+
+
 def success_claims(info: Any, keys: Sequence[str]) -> list[tuple[str, Any]]:
     """Return by which of `keys` an info says whether it was a success, and what."""
     if not isinstance(info, dict):
@@ -656,9 +681,16 @@ def serve(
     array, and which of them are `scripted`. Answered are `told`, a list of what came of
     each, in that order, for the scripted with what the script would do next, and what they see.
     """
+    mine = os.getpid()
+
+    def answer(told: dict[str, Any], array: Any = ()) -> None:
+        if os.getpid() != mine:  # a fork that its environment left behind: one has to answer
+            os._exit(0)
+        send(answers, told, array)
+
     try:
         environment = make(task, stations, key, script)
-        send(answers, environment.about)
+        answer(environment.about)
         while (message := receive(asked)) is not None:
             ask, array = message
             seeds, rows = dict(ask["seeds"]), ask["rows"]
@@ -669,10 +701,10 @@ def serve(
                 if not any(told.get(end) for end in ("wrong", "terminated", "truncated")):
                     told["suggested"] = environment.suggest(row).tolist()
             each = [came[row] for row in (*seeds, *rows)]
-            send(answers, {"told": [what for what, _ in each]}, [seen for _, seen in each])
+            answer({"told": [what for what, _ in each]}, [seen for _, seen in each])
         environment.close()
     except Exception as error:
-        send(answers, failed(error))
+        answer(failed(error))
 
 
 def failed(error: Exception) -> dict[str, Any]:

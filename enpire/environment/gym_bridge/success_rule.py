@@ -25,6 +25,7 @@ class GymEpisode:
     rewards: list[float] = field(default_factory=list)
     last: dict[str, Any] = field(default_factory=dict)
     fault: Verdict | None = None  # what it ends with where policy or environment failed
+    achieved: bool = False  # whether its environment said success in its reset
     passed: int | None = None  # the first step at which its environment said success
     unclear: str = ""  # what its environment said of success that is neither true nor false
 

@@ -166,6 +166,8 @@ class Resets:
         elapsed, limit = running.settling * self.period, self.task.settle_limit
         try:
             left = self.task.settle(self.twin, self.control, row, elapsed)
+            if not left >= 0:  # true of what is no number, too
+                raise ValueError(f"settle returns {left!r}: a time of 0 s or more is needed")
             if left and elapsed > limit:
                 raise ResetFailed(f"not settled after {elapsed:.1f} s")
         except ResetFailed as error:

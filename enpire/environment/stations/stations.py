@@ -32,6 +32,7 @@ from enpire.environment.core.controller import (
     rewound,
     show,
 )
+from enpire.environment.core.faults import described
 from enpire.environment.core.jobs import LOOKS, Job
 from enpire.environment.core.policy_cameras import EVERY, FrameCapture, PolicyCameras
 from enpire.environment.core.task import Parameter, Task
@@ -40,6 +41,7 @@ from enpire.environment.stations.action_selector import ActionSelector
 from enpire.environment.stations.episode_state import EpisodeState, StationPhase
 from enpire.environment.stations.resets import ResetMode, Resets
 from enpire.environment.stations.verifier import Verifier, too_hard
+from enpire.errors import PackError
 from enpire.packs import Robot, World
 from enpire.twin import Twin, compose
 from enpire.twin.scene import Scene
@@ -93,7 +95,12 @@ class Stations:
         self.task = task
         self._perturbation = perturbation
         build = task.build if perturbation is None else partial(perturbation.build, task)
-        scene = compose(world, robot, build)
+        try:
+            scene = compose(world, robot, build)
+        except PackError:
+            raise
+        except Exception as error:  # of the task's own build
+            raise PackError(described(error, task.folder)) from error
         self.twin = self._twin(scene, stations, threads)
         self.period = 1.0 / task.control_hz
         self.substeps = round(self.period / scene.model.opt.timestep)
@@ -102,6 +109,7 @@ class Stations:
         )
         longest = task.time_limit + task.probe_limit + 2 * self.period
         periods = round(longest / self.period)
+        self._require_tracked()
         self.sensors = Sensors(self.control, task.tracked, self._noise, periods)
         self.packs = dict(packs or {})
         self.execute_periods = round(task.time_limit / self.period)
@@ -123,7 +131,27 @@ class Stations:
         )
         self.aside: dict[int, str] = {}  # stations whose reset failed for good, and why
         self._standing: set[int] = set()  # stations with a scene that skills can begin from
-        task.prepare(self.twin)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Have the task expand what it varies; raises PackError with the line that raised."""
+        try:
+            self.task.prepare(self.twin)
+        except PackError:
+            raise
+        except Exception as error:
+            raise PackError(described(error, self.task.folder)) from error
+
+    def _require_tracked(self) -> None:
+        """Raise PackError for a tracked site that the scene does not have."""
+        model = self.twin.model
+        known = [model.site(i).name for i in range(model.nsite)]
+        for name in self.task.tracked:
+            if name not in known:
+                raise PackError(
+                    f"{self.task.folder / 'task.py'}: {name} is tracked, and its scene has no such "
+                    f"site; it has {', '.join(known)}"
+                )
 
     def _made_resets(self) -> Resets:
         """What puts their scenes back."""

@@ -87,6 +87,9 @@ class ChunkedModel:
         return ChunkSampler(self.spec, self.spread, *both, model.noise_shape, mask, looks)
 
 
+LEAST = 1e-6  # of a spread
+
+
 class LeRobotController(SeeingController):
     """Draws the seed of each chunk from its episode's own generator.
 
@@ -114,6 +117,7 @@ class LeRobotController(SeeingController):
         self._forgetting = getattr(model.config, "temporal_ensemble_coeff", None)
         self._ensembles: dict[int, TemporalEnsemble] = {}
         self.beyond = ClippedActions(f"the {spec.task or 'LeRobot'} policy")
+        self._familiar = model.familiar
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """Forget the last episode on this station."""
@@ -123,7 +127,11 @@ class LeRobotController(SeeingController):
     def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`."""
         seeds = [int(one.rng.integers(2**63)) for one in states]
-        chunks: Float32Array = self._infer(self.felt(seen), seeds, pictures=self.shown(states))
+        felt = self.felt(seen)
+        if self._familiar is not None:
+            middle, spread = self._familiar
+            self.beyond.shown(np.abs(felt[:, -1] - middle) / np.maximum(spread, LEAST))
+        chunks: Float32Array = self._infer(felt, seeds, pictures=self.shown(states))
         self.beyond.count(chunks[:, : self._spec.execute])
         if self._forgetting is None:
             return chunks[:, : self._spec.execute]

@@ -204,13 +204,31 @@ class LeRobotModel:
         Of a normalisation by range, a quarter of it; where there is none, half of [-1, 1].
         """
         (action,) = self.config.output_features[folder.ACTION].shape
-        for step in self.after.steps:
-            stats = (getattr(step, "stats", None) or {}).get(folder.ACTION, {})
-            if "std" in stats:
-                return _array(stats["std"])
-            if {"min", "max"} <= stats.keys():
-                return (_array(stats["max"]) - _array(stats["min"])) / 4
-        return np.full(action, 0.5)
+        known = _statistics(self.after.steps, folder.ACTION)
+        return np.full(action, 0.5) if known is None else known[1]
+
+    @property
+    def familiar(self) -> tuple[FloatArray, FloatArray] | None:
+        """The middle and the spread of what it was shown in training, (obs,) each.
+
+        None if its preprocessor has no statistics of it.
+        """
+        for name in (folder.STATE, folder.ENVIRONMENT):
+            if name in self.config.input_features:
+                return _statistics(self.before.steps, name)
+        return None
+
+
+def _statistics(steps: Sequence[Any], name: str) -> tuple[FloatArray, FloatArray] | None:
+    """The middle and the spread of a feature, by a step that normalises it; None if none does."""
+    for step in steps:
+        stats = (getattr(step, "stats", None) or {}).get(name, {})
+        if {"mean", "std"} <= stats.keys():
+            return _array(stats["mean"]), _array(stats["std"])
+        if {"min", "max"} <= stats.keys():
+            low, high = _array(stats["min"]), _array(stats["max"])
+            return (low + high) / 2, (high - low) / 4
+    return None
 
 
 def _require_fractions(network: Any, weights: bytes) -> None:

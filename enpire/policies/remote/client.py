@@ -133,6 +133,11 @@ class PolicyClient:
             )
             connection = self._opened.enter_context(opened)
             self.metadata = _answer(connection.recv(within))
+        except PolicyError as error:
+            self._opened.close()
+            raise PolicyError(
+                f"the policy's server at {self.address}, at first: {error}"
+            ) from error
         except InvalidURI as error:
             raise UsageError(f"{self.address} is no address: ws://HOST:PORT") from error
         except (TimeoutError, WebSocketException, AssertionError) as error:

@@ -342,7 +342,7 @@ class RemoteController(SeeingController):
                 f"no finite numbers: entry {entry} of action {row} is {actions[row, entry]}"
             )
         self._length = len(actions)
-        return np.asarray(actions.clip(-LARGEST, LARGEST), np.float32)
+        return actions.astype(np.float64).clip(-LARGEST, LARGEST).astype(np.float32)
 
 
 def _kind(value: Any) -> str:
@@ -366,7 +366,10 @@ def _asked(reference: str) -> RemoteSpec:
             f"{reference:.80} is no address of a policy: without #, and {LONGEST_ADDRESS} letters "
             "at most"
         )
-    said = dict(parse_qsl(parts.query, keep_blank_values=True))
+    pairs = parse_qsl(parts.query, keep_blank_values=True)
+    said = dict(pairs)
+    if len(said) != len(pairs):
+        raise UsageError(f"{reference} has an option twice")
     known = {
         "execute": int,
         "timeout": float,

@@ -1,0 +1,167 @@
+"""Signs in a dataset's values that its recording went wrong: each is told, and no value changes.
+
+A sensor that hangs, rows that pad an episode, an encoder that jumps, one episode of another arm,
+actions in another scale: every number is finite and within its range, and says something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from enpire.datasets.compatibility import (
+    AGAINST,
+    FEWEST,
+    STILL,
+    TaskInterface,
+    gains_of,
+    going_with,
+    leading_entries,
+)
+from enpire.datasets.folder import Frames
+from enpire.types import FloatArray
+
+HANGS = 5  # frames in which nothing that is seen changes, at least
+ACTED = 0.1  # by which an action changes meanwhile: more than a hand's trembling
+PADDING = 2  # frames of zeros at an end, at least
+JUMP, USUAL = 20.0, 0.99  # times the change that this share of frames stays below
+MOVED = 0.02  # standard deviation of an action that moves something
+ALIKE = 0.8  # correlation over all episodes, from which one episode without it is odd
+EXACT = 0.95  # correlation from which what an action moves is known well
+SHOWN = 2  # of what actions move, at most
+STRETCHED, OFF = 1.5, 5.0  # times as far as in the task: if that is known well, and else
+
+Pairs = Sequence[tuple[FloatArray, FloatArray]]
+
+
+def signs(
+    frames: Frames, pair: tuple[FloatArray, FloatArray], wanted: TaskInterface
+) -> tuple[str, ...]:
+    """Find what looks like a fault of the recording.
+
+    Args:
+        frames: All frames, by episodes.
+        pair: Their actions (n, act) and observations (n, obs).
+        wanted: The task that they are for.
+
+    Returns:
+        A clause about each fault, for a person.
+    """
+    actions, seen = pair
+    rows = [slice(extent.first, extent.end) for extent in frames.extents]
+    pairs = [(actions[each], seen[each]) for each in rows]
+    return tuple(
+        text
+        for text in (
+            _padded(frames, pairs),
+            _hangs(frames, pairs),
+            _jumps(frames, pairs, wanted),
+            *_moved_otherwise(frames, pairs, wanted),
+        )
+        if text
+    )
+
+
+def _padded(frames: Frames, pairs: Pairs) -> str:
+    """Whether episodes end in rows of zeros, which a writer filled up."""
+    found = [
+        i
+        for i, (_, seen) in enumerate(pairs)
+        if len(seen) > PADDING and seen.any() and not seen[-PADDING:].any()
+    ]
+    return _of(frames, found, "with nothing but 0 at the end of what is seen: filled up?")
+
+
+def _hangs(frames: Frames, pairs: Pairs) -> str:
+    """Whether what is seen stands still in episodes while actions change."""
+    found = [i for i, (actions, seen) in enumerate(pairs) if _hanging(actions, seen)]
+    return _of(
+        frames,
+        found,
+        f"in which nothing that is seen changes for {HANGS} frames or more while actions do: "
+        "a sensor that hung?",
+    )
+
+
+def _hanging(actions: FloatArray, seen: FloatArray) -> bool:
+    same = np.r_[False, (np.diff(seen, axis=0) == 0).all(axis=1), False]
+    edges = np.flatnonzero(np.diff(same.astype(np.int8)))
+    spans = zip(edges[::2], edges[1::2] + 1, strict=True)  # frames of one value
+    return any(
+        end - first >= HANGS and np.ptp(actions[first : end - 1], axis=0).max() > ACTED
+        for first, end in spans
+    )
+
+
+def _jumps(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> str:
+    """The entry that once changes by far more than it else does, if it is one that moves on."""
+    if len(frames) < FEWEST:
+        return ""
+    changes = [np.abs(np.diff(seen, axis=0)) for _, seen in pairs]
+    every = np.concatenate(changes)
+    usual = np.quantile(every, USUAL, axis=0)
+    far = (every > JUMP * usual) & (np.median(every, axis=0) > 0)
+    if not far.any():
+        return ""
+    row, entry = (int(i[0]) for i in np.nonzero(far))
+    episode = int(np.searchsorted(np.cumsum([len(each) for each in changes]), row, side="right"))
+    frame = row - sum(len(each) for each in changes[:episode]) + 1
+    return (
+        f"{wanted.observation[entry]} jumps by {every[row, entry]:g} in episode "
+        f"{frames.extents[episode].index}, frame {frame}, and else hardly by {usual[entry]:g}"
+    )
+
+
+def _moved_otherwise(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> list[str]:
+    """Whether actions move more or less than in the task, or in one episode what they else do."""
+    if not wanted.moves.size or len(frames) < FEWEST:
+        return []
+    moves, gains = going_with(pairs), gains_of(pairs)
+    told: list[str] = []
+    for action, entry in np.argwhere(leading_entries(wanted.moves)).tolist():
+        sign = np.sign(wanted.moves[action, entry])
+        along = float(sign * moves[action, entry])
+        names = f"{wanted.action[action]} moves {wanted.observation[entry]}"
+        gain = float(gains[action, entry])
+        if along >= ALIKE:
+            found = [
+                i
+                for i, each in enumerate(pairs)
+                if len(each[0]) >= STILL
+                and each[0][:, action].std() > MOVED
+                and _differs(each, action, entry, gain if along >= EXACT else 0.0, sign)
+            ]
+            told.append(_of(frames, found, f"in which not, as in the others, {names}"))
+        due = abs(float(wanted.moves[action, entry]))
+        if due >= EXACT > along >= AGAINST:
+            told.append(
+                f"{names} less surely than in {wanted.task} (correlation {along:.2f}, there "
+                f"{due:.2f}): another rate, or steps for places?"
+            )
+        elif wanted.gains.size and along >= AGAINST:
+            exact = min(along, due) >= EXACT
+            times = gain / float(wanted.gains[action, entry])
+            if max(times, 1 / times) > (STRETCHED if exact else OFF):
+                told.append(
+                    f"{names} {times:.2g} times as far as in {wanted.task}: another scale, or "
+                    "another rate?"
+                )
+    return [text for text in told if text][:SHOWN]
+
+
+def _differs(
+    pair: tuple[FloatArray, FloatArray], action: int, entry: int, gain: float, sign: float
+) -> bool:
+    """Whether an episode's action does not move that entry, or not by this gain if it is known."""
+    if sign * going_with([pair])[action, entry] < AGAINST:
+        return True
+    times = float(gains_of([pair])[action, entry]) / gain if gain else 1.0
+    return not 1 / OFF < times < OFF
+
+
+def _of(frames: Frames, episodes: list[int], what: str) -> str:
+    if not episodes:
+        return ""
+    first = frames.extents[episodes[0]].index
+    return f"{len(episodes)} of {len(frames.extents)} episodes (the first: {first}) {what}"

@@ -1,0 +1,92 @@
+"""Signs that the episodes of a Gymnasium environment are not what their figures would say.
+
+Each is possible and mostly a fault: of seeds, of a success that is left over from the episode
+before, of a sensor that shows nothing. It is told once, and every episode counts.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+
+from enpire.environment.gym_bridge.gym_worker import LONGEST
+from enpire.environment.gym_bridge.success_rule import GymEpisode
+from enpire.types import Float32Array, Outcome, Verdict
+
+LOG = logging.getLogger(__name__)
+FEWEST = 4  # episodes, from which they are alike by no accident
+KEPT = 1000  # seeds whose beginning is known
+ALIKE = 1e-6  # relative, of two observations that are the same but for rounding
+
+
+class EpisodeSigns:
+    """Watches how episodes begin and end, and says once of each sign what it may mean."""
+
+    def __init__(self, name: str) -> None:
+        """name: of the environment."""
+        self._name = name
+        self._starts: dict[int, Float32Array] = {}  # by seed
+        self._begun = self._ended = self._successes = 0
+        self._early = self._still = 0
+        self._varied = False  # whether two episodes began differently
+        self._said: set[str] = set()
+
+    def begins(self, seed: int, seen: Float32Array) -> None:
+        """An episode of this seed has been reset and shows this, shape (obs,)."""
+        self._begun += 1
+        before = self._starts.get(seed)
+        if before is not None and not _alike(before, seen):
+            self._say(
+                "seeds",
+                f"the same seed ({seed}) begins otherwise than before: episodes of one seed are no "
+                "pair, and nothing can be repeated. Draw from self.np_random, after "
+                "super().reset(seed=seed)",
+            )
+        if self._starts and not self._varied:
+            self._varied = not _alike(next(iter(self._starts.values())), seen)
+        if len(self._starts) < KEPT:
+            self._starts.setdefault(seed, seen)
+        if len(self._starts) >= FEWEST and not self._varied:
+            self._say(
+                "starts",
+                f"{len(self._starts)} episodes of {len(self._starts)} seeds begin with the same "
+                "observation: they may be one episode, counted over and over",
+            )
+
+    def ends(self, running: GymEpisode, verdict: Verdict) -> None:
+        """An episode has been judged so."""
+        seen, steps = running.observations, len(running.rewards)
+        if verdict.outcome is Outcome.FAILURE and running.passed is not None:
+            self._say(
+                "earlier",
+                f"an episode of {steps} steps was a success at step {running.passed + 1}, and none "
+                "by its rule: the last step counts; --success any counts each",
+            )
+        if steps >= LONGEST and not running.last.get("terminated"):
+            self._say(
+                "endless",
+                f"an episode was cut off at step {LONGEST}: its environment does not end; a "
+                "TimeLimit does",
+            )
+        self._ended += 1
+        self._still += len(seen) > 1 and all(_alike(seen[0], each) for each in seen[1:])
+        self._successes += running.passed is not None
+        self._early += running.passed == 0 and (running.achieved or len(running.rewards) > 1)
+        if self._ended == self._still and self._still >= FEWEST:
+            self._say("still", f"nothing that it shows changes in any of {self._still} episodes")
+        if self._early >= FEWEST and 2 * self._early > self._successes:
+            self._say(
+                "success",
+                f"success is true from the first step on in {self._early} of {self._ended} "
+                "episodes, before anything was done: is it left over from the one before?",
+            )
+
+    def _say(self, sign: str, text: str) -> None:
+        if sign not in self._said:
+            self._said.add(sign)
+            LOG.warning("%s: %s", self._name, text)
+
+
+def _alike(one: Float32Array, other: Float32Array) -> bool:
+    return bool(np.allclose(one, other, rtol=ALIKE, atol=ALIKE))
