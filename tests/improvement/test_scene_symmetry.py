@@ -6,8 +6,11 @@ import numpy as np
 import torch
 
 from enpire.environment import ObservedRotation, Symmetry, load_task, read_symmetry
-from enpire.improvement.scene_symmetry import TAKEN_BACK, led_further, moved, moved_by
+from enpire.improvement.data import examples
+from enpire.improvement.scene_symmetry import TAKEN_BACK, led_further, moved, moved_by, scales
 from enpire.packs import find
+from enpire.policies import ChunkSpec
+from tests.store.samples import episode
 
 
 def named(task: str) -> Symmetry:
@@ -78,3 +81,13 @@ def test_leads_that_no_pack_names_stay_as_they_were() -> None:
     assert torch.equal(seen, history)
     assert torch.equal(done, actions)
     assert torch.equal(generator.get_state(), before), "a run made before draws as it did"
+
+
+def test_what_nobody_tracked_has_no_scale() -> None:
+    """A policy that sees is not shown it, and its weights stay finite."""
+    seen = np.random.default_rng(0).standard_normal((6, 3)).astype(np.float32)
+    seen[2:, 1] = np.nan
+    data = examples([episode("e", 6, observations=seen)], ChunkSpec("t", 3, 3))
+    found = scales(data)
+    assert (found.mean[1], found.std[1]) == (0.0, 1.0)
+    np.testing.assert_array_equal(found.mean[[0, 2]], data.rows.mean(dim=0)[[0, 2]])
