@@ -15,9 +15,11 @@ from enpire.session.progress_bar import progress_bar
 from enpire.session.threads import leave_cores_to_physics
 from enpire.session.values import more_than_zero, natural, positive
 
-DESCRIPTION = """\
+IN_CHECKOUT = (Path(__file__).parents[2] / "benchmarks" / "verbs").is_dir()  # not in wheels
+TWIN = """\
 twin: closed-loop steps a second of a fleet of twins, with policy, verification and recording, as a
-fraction of raw mj_step in C on as many threads, from the same states, in the same run.
+fraction of raw mj_step in C on as many threads, from the same states, in the same run."""
+OTHERS = """
 recipes: every recipe from the same start, under the same budget, on the same tasks: success on
 sealed seeds, robot-hours, training time. It takes hours; --stop-after ends it, and the same command
 goes on where it was.
@@ -35,6 +37,7 @@ loop, on the GPU where there is one: --policy DIR, or a SmolVLA with random weig
 fit: how well parameters that are hidden in twins are found again: arms', and those of an object
 that they handle. Each draw is kept; the same command goes on where it was.
 All but twin need a checkout."""
+DESCRIPTION = TWIN + (OTHERS if IN_CHECKOUT else "")
 
 SUBJECTS = [
     "data",
@@ -47,7 +50,6 @@ SUBJECTS = [
     "statistics",
     "twin",
 ]
-IN_CHECKOUT = (Path(__file__).parents[2] / "benchmarks" / "verbs").is_dir()  # not in wheels
 WITH_OPTIONS = ["recipes", "fleet", "statistics", "safety", "data", "policy", "fit"]
 
 
@@ -61,17 +63,19 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "subject",
         metavar="SUBJECT",
-        help="what to measure: " + ", ".join(SUBJECTS),
+        help="what to measure: " + ", ".join(SUBJECTS if IN_CHECKOUT else ["twin"]),
     )
     parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
     group = parser.add_argument_group("twin")
-    group.add_argument("--task", metavar="NAME", help="default zip_tie; fleet: pin_box")
+    fleet = "; fleet: pin_box" if IN_CHECKOUT else ""
+    group.add_argument("--task", metavar="NAME", help=f"default zip_tie{fleet}")
     add_start(group)
     group.add_argument(
         "--policy",
         metavar="RUN[:NAME]",
-        help="of a run (default: random small motions); policy: a folder that LeRobot wrote",
+        help="of a run (default: random small motions)"
+        + ("; policy: a folder that LeRobot wrote" if IN_CHECKOUT else ""),
     )
     group.add_argument("--blocks", type=positive, default=15, metavar="N", help="default 15")
     group.add_argument(

@@ -7,6 +7,7 @@ import shutil
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,15 +16,17 @@ from enpire.errors import UsageError
 from enpire.packs.finder import GYM
 from enpire.session.graphics import choose_graphics
 from enpire.session.progress_bar import counted, progress_bar
-from enpire.session.values import more_than_zero
+from enpire.session.values import more_than_zero, natural
 
 if TYPE_CHECKING:
-    from enpire.datasets import TaskInterface
+    from enpire.datasets import ArmModel, Shown, TaskInterface
 
 DESCRIPTION = """\
 Make a run of the episodes of a LeRobot dataset, as demonstrations of a task of ours that shows and
 is acted on alike. Every value is looked at first: names, rate, range, units and success have to be
-the task's, or an option says so. A loop begins with them by --demonstrations-of RUN."""
+the task's, or an option says so. A dataset as lerobot-record makes it, of an arm's joint positions
+and those of its leader, is converted; with --images, for policies that see. A loop begins with them
+by --demonstrations-of RUN."""
 
 BATCH = 32  # episodes that are recorded at a time
 
@@ -36,6 +39,16 @@ def add_options(parser: Parser) -> None:
     add_start(parser)
     parser.add_argument(
         "--python", default="", metavar="PATH", help="interpreter of the environment's own workers"
+    )
+    parser.add_argument(
+        "--images",
+        type=natural,
+        default=0,
+        metavar="N",
+        help="with its pictures, for policies that see by cameras: N x N of each [px]",
+    )
+    parser.add_argument(
+        "--world", default="", metavar="NAME", help="a world pack in place of the task's"
     )
     meaning = parser.add_argument_group("what the dataset does not say")
     meaning.add_argument(
@@ -51,14 +64,15 @@ def add_options(parser: Parser) -> None:
         type=_renamed,
         default={},
         metavar="THEIRS=OURS,...",
-        help="what entries are called there and here; they are then put in order by name",
+        help="what entries and cameras are called there and here; entries are then put in order "
+        "by name",
     )
     meaning.add_argument(
         "--fps",
         type=more_than_zero,
         default=0.0,
         metavar="HZ",
-        help="frames a second, whatever the dataset says; nothing is resampled",
+        help="frames a second, whatever the dataset says; only joint positions are resampled",
     )
     meaning.add_argument(
         "--success-column",
@@ -75,6 +89,16 @@ def add_options(parser: Parser) -> None:
         action="store_true",
         help="actions may move what is seen the other way than the task's do",
     )
+    units = meaning.add_mutually_exclusive_group()
+    units.add_argument(
+        "--degrees", action="store_true", help="joint positions are in degrees (use_degrees)"
+    )
+    units.add_argument(
+        "--calibration",
+        default="",
+        metavar="FILE",
+        help="joint positions go from -100 to 100: what lerobot-calibrate wrote of the arm",
+    )
 
 
 def run(options: Namespace) -> int:
@@ -83,12 +107,17 @@ def run(options: Namespace) -> int:
     from itertools import batched
 
     from enpire.datasets import Allowed, demonstrations
+    from enpire.environment.core.policy_cameras import SIZES
     from enpire.store import Run
     from enpire.version import __version__
 
-    if options.accept_names and (options.by_name or options.rename):
-        raise UsageError("--accept-names takes entries as they stand: without --by-name, --rename")
+    if options.accept_names and options.by_name:
+        raise UsageError("--accept-names takes entries as they stand: without --by-name")
+    if options.images and not SIZES[0] <= options.images <= SIZES[1]:
+        raise UsageError(f"--images {options.images}: from {SIZES[0]} to {SIZES[1]} pixels, or 0")
     task = task_asked(options)
+    if (options.images or options.world) and task.startswith(GYM):
+        raise UsageError(f"--images and --world are for a task pack, and {task} is none")
     allowed = Allowed(
         accept_names=options.accept_names,
         by_name=options.by_name,
@@ -97,10 +126,15 @@ def run(options: Namespace) -> int:
         success=options.success_column,
         clip=options.clip,
         accept_motion=options.accept_motion,
+        degrees=options.degrees,
+        calibration=options.calibration,
     )
-    wanted = _wanted(task, options.python)
+    wanted = _wanted(task, options.python, options.world)
+    arms, shown = _station(task, options.world, options.images)
+    if arms is not None:
+        wanted = replace(wanted, motors=arms.axes.keys)
     with progress_bar("reading the dataset"):
-        found = demonstrations(options.dataset, wanted, allowed)
+        found = demonstrations(options.dataset, wanted, allowed, arms, shown)
     said = {"task": task, "from": str(options.dataset.resolve()), "assumed": list(found.said)}
     config = {"enpire": __version__, "import": said}
     with _all_or_nothing(options.run), Run.create(options.run, config) as made:
@@ -116,13 +150,13 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _wanted(task: str, python: str) -> TaskInterface:
+def _wanted(task: str, python: str, world: str) -> TaskInterface:
     """What a task shows and is acted on by, with its starts."""
     from enpire.datasets import TaskInterface, first_seen, moved_by
     from enpire.environment import Order, open_stations
     from enpire.environment.core.station_backend import Tasked
 
-    stations = open_stations(Order(task, python=python), 1)
+    stations = open_stations(Order(task, python=python, world=world), 1)
     try:
         starts = first_seen(stations)
         moves, gains = moved_by(stations)
@@ -136,6 +170,19 @@ def _wanted(task: str, python: str) -> TaskInterface:
     done = tuple(f"action_{i}" for i in range(stations.action_size))
     rate = 1.0 / stations.period
     return TaskInterface(stations.name, seen, done, rate, starts, moves, gains, robot)
+
+
+def _station(task: str, world: str, images: int) -> tuple[ArmModel | None, Shown | None]:
+    """A task's arms, if its robot says what LeRobot calls their motors, and what policies see."""
+    if task.startswith(GYM):
+        return None, None
+    from enpire.datasets import ArmModel, axes_of, shown_of
+    from enpire.environment import build_stations
+
+    stations = build_stations(task, 1, 1, world=world)
+    axes = axes_of(stations.twin.scene.robot)
+    shown = shown_of(stations, images) if images else None
+    return (None if axes is None else ArmModel(stations, axes)), shown
 
 
 @contextmanager

@@ -1,18 +1,24 @@
 """Episodes as LeRobot datasets (v3), out and in."""
 
+from enpire.datasets.camera_columns import Shown, shown_of
 from enpire.datasets.columns import Layout
 from enpire.datasets.compatibility import Allowed, TaskInterface
 from enpire.datasets.exporting import export
 from enpire.datasets.importing import Imported, demonstrations
+from enpire.datasets.joints import ArmModel, axes_of
 from enpire.datasets.starts import first_seen, moved_by
 
 __all__ = [
     "Allowed",
+    "ArmModel",
     "Imported",
     "Layout",
+    "Shown",
     "TaskInterface",
+    "axes_of",
     "demonstrations",
     "export",
     "first_seen",
     "moved_by",
+    "shown_of",
 ]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from enpire.datasets.columns import ACTION, STATE, SUCCESS, WHOLE
+from enpire.datasets.columns import ACTION, PICTURES, STATE, SUCCESS, WHOLE
 from enpire.datasets.folder import Frames
 from enpire.errors import StoreError
 from enpire.types import Flags, Float32Array, FloatArray
@@ -27,6 +27,7 @@ STILL = 10  # frames of an episode in which something changes
 FEWEST = 200  # frames from which it can be told which way actions move things
 CLEAR, AGAINST = 0.5, 0.15  # correlations: in the task, and the other way in a dataset
 RATE = 0.01  # share by which two rates may differ
+JOINT = ".pos"  # ends what LeRobot calls where a motor is
 SHOWN = 4  # names of columns in a message
 
 
@@ -37,7 +38,8 @@ class TaskInterface:
     observation, action: names of entries. hz: control periods a second. starts: what policies see
     first in some of its episodes, (n, obs); none: not compared. moves: how its actions go with what
     changes, as `going_with`; gains: by how much, as `gains_of`; likewise. robot: what it is for;
-    empty: whatever.
+    empty: whatever. motors: what LeRobot calls the axes of its arms, by whose positions it is acted
+    on, too; empty: unknown.
     """
 
     task: str
@@ -48,6 +50,7 @@ class TaskInterface:
     moves: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
     gains: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
     robot: str = ""
+    motors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +58,12 @@ class Allowed:
     """What a person says of a dataset that it does not say itself.
 
     accept_names: entries are the task's in their order, whatever they are called. by_name: they are
-    put in the task's order by their names. rename: what the dataset calls an entry, and what the
-    task does; goes by names too. fps: frames a second, whatever the dataset says; 0: as it says.
+    put in the task's order by their names. rename: what the dataset calls an entry or a camera, and
+    what the task does; entries then go by names too. fps: frames a second, whatever the dataset
+    says; 0: as it says.
     success: the column that says whether an episode was a success, or `all`. clip: actions beyond
-    [-1, 1] are taken as full ones. accept_motion: actions may move things the other way.
+    [-1, 1] are taken as full ones. accept_motion: actions may move things the other way. degrees:
+    joints are in degrees; calibration: or normalised, by this file of LeRobot's.
     """
 
     accept_names: bool = False
@@ -68,6 +73,8 @@ class Allowed:
     success: str = ""
     clip: bool = False
     accept_motion: bool = False
+    degrees: bool = False
+    calibration: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +110,16 @@ def rate(folder: Path, said: float, wanted: TaskInterface, allowed: Allowed) -> 
     return taken, f"taken at {taken:g} frames a second, not at {said:g}"
 
 
+def resampled_rate(
+    folder: Path, said: float, wanted: TaskInterface, allowed: Allowed
+) -> tuple[float, str]:
+    """Frames a second of joint positions, to be brought to the task's rate; what was assumed."""
+    taken = allowed.fps or said
+    if math.isclose(taken, wanted.hz, rel_tol=RATE):
+        return taken, "" if math.isclose(taken, said, rel_tol=RATE) else f"taken at {taken:g} Hz"
+    return taken, f"{taken:g} frames a second resampled to {wanted.hz:g}"
+
+
 def choose(
     folder: Path, features: Mapping[str, Any], column: str, wanted: TaskInterface, allowed: Allowed
 ) -> Chosen:
@@ -115,13 +132,20 @@ def choose(
     about = features.get(column)
     shape = None if about is None else tuple(about.get("shape") or ())
     called = None if about is None else names_of(about.get("names"))
-    by_name = allowed.by_name or bool(allowed.rename)
+    renamed = called is not None and bool(allowed.rename.keys() & set(called))
+    if renamed and allowed.accept_names:
+        raise StoreError(
+            f"{folder}: --accept-names takes entries of {column} as they stand: --rename then is "
+            "of cameras alone"
+        )
+    by_name = allowed.by_name or renamed
     if by_name and called is not None and shape == (len(called),):
-        return _by_name(folder, column, called, names, wanted.task, allowed.rename)
+        return _by_name(folder, column, called, names, wanted, allowed.rename)
     if shape != (len(names),):
         raise StoreError(
             f"{folder} has {column} of shape {shape}; {wanted.task} has {len(names)} of them: a "
             "dataset fits a task that shows the same and is acted on alike"
+            + _by_motors(shape, wanted)
         )
     every = tuple(range(len(names)))
     if called == names:
@@ -153,6 +177,38 @@ def choose(
     )
 
 
+def require_no_joints(folder: Path, features: Mapping[str, Any], wanted: TaskInterface) -> None:
+    """Raise StoreError for actions that are called as LeRobot calls motors, and are not converted.
+
+    That is, of an arm that is not the task's, or under names that are not its motors'.
+    """
+    called = names_of(features.get(ACTION, {}).get("names")) or ()
+    if not called or not all(name.endswith(JOINT) for name in called):
+        return
+    if any(name in wanted.action for name in called):
+        return
+    motors = (
+        f"and LeRobot calls the motors of {wanted.robot} {_listed(wanted.motors, 30)}, in state "
+        "and action: --rename THEIRS=OURS,..."
+        if wanted.motors
+        else f"and nothing says what they are of {wanted.robot or wanted.task} (drivers.toml, "
+        "docs/lerobot-arms.md)"
+    )
+    raise StoreError(
+        f"{folder} has actions that are joint positions ({_listed(called, 30)}), {motors}"
+    )
+
+
+def _by_motors(shape: tuple[Any, ...] | None, wanted: TaskInterface) -> str:
+    """How a dataset of joint positions is taken, where a column has as many entries as motors."""
+    if not wanted.motors or shape != (len(wanted.motors),):
+        return ""
+    return (
+        f". Joint positions of {wanted.robot} are called {_listed(wanted.motors, 30)}, in both "
+        "columns: --rename THEIRS=OURS,... or, in that order, --accept-names"
+    )
+
+
 def names_of(said: Any) -> tuple[str, ...] | None:
     """Names of a column's entries, in each form that datasets have; None without any."""
     if isinstance(said, dict):
@@ -169,10 +225,14 @@ def names_of(said: Any) -> tuple[str, ...] | None:
     return tuple(map(str, said))
 
 
-def require_renamed(folder: Path, features: Mapping[str, Any], allowed: Allowed) -> None:
-    """Raise StoreError for a name in `rename` that no entry of a column has: it counts nowhere."""
-    about = [features[name] for name in (seen_column(features), ACTION)]
+def require_renamed(folder: Path, features: Mapping[str, Any], allowed: Allowed, seen: str) -> None:
+    """Raise StoreError for a name in `rename` that no entry and no camera has: it counts nowhere.
+
+    seen: the column of what is seen.
+    """
+    about = [features[name] for name in (seen, ACTION)]
     called = [name for each in about for name in names_of(each.get("names")) or ()]
+    called += [n.removeprefix(PICTURES) for n in features if n.startswith(PICTURES)]
     strange = [name for name in allowed.rename if name not in called]
     if strange:
         raise StoreError(
@@ -411,7 +471,7 @@ def _by_name(
     column: str,
     called: Sequence[str],
     names: tuple[str, ...],
-    task: str,
+    wanted: TaskInterface,
     rename: Mapping[str, str],
 ) -> Chosen:
     theirs = [rename.get(name, name) for name in called]
@@ -419,8 +479,9 @@ def _by_name(
     if missing:
         how = "twice" if missing[0] in theirs else "not at all"
         raise StoreError(
-            f"{folder} has {missing[0]} {how} in {column}, which {task} needs; it has "
+            f"{folder} has {missing[0]} {how} in {column}, which {wanted.task} needs; it has "
             f"{_listed(called, 30)}: say --rename THEIRS=OURS,..."
+            + _by_motors((len(called),), wanted)
         )
     entries = tuple(theirs.index(name) for name in names)
     if entries == tuple(range(len(called))) and tuple(called) == names:

@@ -81,6 +81,16 @@ class Frames:
                 return f"episode {extent.index}, frame {row - extent.first}"
         return f"row {row}"
 
+    def at(self, numbers: Sequence[Sequence[int]]) -> Frames:
+        """Some frames of each episode, by their numbers in it, in that order, as all there are."""
+        rows: list[int] = []
+        extents: list[Extent] = []
+        for extent, mine in zip(self.extents, numbers, strict=True):
+            first = len(rows)
+            rows += [extent.first + number for number in mine]
+            extents.append(Extent(extent.index, first, len(rows), len(mine), extent.file))
+        return Frames(self.folder, tuple(extents), self.table.take(rows))
+
     def numbers(self, name: str) -> tuple[FloatArray, bool]:
         """A column as numbers, (frames, n), and whether they were integers.
 

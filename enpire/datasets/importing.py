@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from enpire.datasets import compatibility, notices
-from enpire.datasets.columns import ACTION, PICTURES, POLICY, SEED
+from enpire.datasets.camera_columns import CameraColumns, Shown
+from enpire.datasets.columns import ACTION, PICTURES, POLICY, SEED, STATE
 from enpire.datasets.compatibility import Allowed, Chosen, TaskInterface
 from enpire.datasets.folder import Extent, Frames, describe, read_frames, require_paced
+from enpire.datasets.joints import (
+    TILT,
+    ArmModel,
+    Resampled,
+    has_joints,
+    in_our_units,
+    require_of_arm,
+    resampled,
+)
 from enpire.datasets.tables import pointing_columns, require_pointed
+from enpire.environment.core.policy_cameras import EVERY
 from enpire.errors import StoreError
-from enpire.types import Episode, FloatArray, Outcome, Purpose, Times, Verdict
+from enpire.types import (
+    NO_PICTURES,
+    Episode,
+    FloatArray,
+    Outcome,
+    Purpose,
+    Times,
+    Verdict,
+)
 
 BY = "imported"  # the policy of an episode whose dataset does not say
 HELP = "intervention"
 SEEDS = 2**63  # a seed is below
 LONGEST_NAME = 200  # letters, of a policy
+LEAST_SHARE = 0.005  # of periods, from which on it is told
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +50,24 @@ class Imported:
     said: tuple[str, ...]
 
 
-def demonstrations(folder: Path, wanted: TaskInterface, allowed: Allowed | None = None) -> Imported:
+def demonstrations(
+    folder: Path,
+    wanted: TaskInterface,
+    allowed: Allowed | None = None,
+    arms: ArmModel | None = None,
+    shown: Shown | None = None,
+) -> Imported:
     """The episodes of a dataset as demonstrations of a task, each value of them looked at.
 
     They are successes if the dataset says so: `success`, `next.success` in any frame, or the column
     that `allowed` names. No verifier of ours has seen them, which each verdict's reason says.
+
+    Args:
+        folder: of the dataset.
+        wanted: what the task means.
+        allowed: what the dataset does not say itself.
+        arms: the task's, by whose kinematics joint positions become actions; None: of none.
+        shown: which pictures policies see, if they see; one is kept in every `EVERY` periods.
 
     Raises:
         StoreError: there is no dataset, or what it has is not what the task means.
@@ -42,12 +75,22 @@ def demonstrations(folder: Path, wanted: TaskInterface, allowed: Allowed | None 
     allowed = allowed or Allowed()
     folder = folder.resolve()
     said = describe(folder)
-    seen = compatibility.seen_column(said.features)
-    fps, paced = compatibility.rate(folder, said.fps, wanted, allowed)
+    of_joints = arms is not None and has_joints(said.features, (STATE, ACTION), arms.axes, allowed)
+    if not of_joints:
+        compatibility.require_no_joints(folder, said.features, wanted)
+    seen = STATE if of_joints else compatibility.seen_column(said.features)
+    named = wanted
+    if of_joints and arms is not None:
+        named = replace(wanted, task=arms.name, observation=arms.axes.keys, action=arms.axes.keys)
     chosen = [
-        compatibility.choose(folder, said.features, c, wanted, allowed) for c in (seen, ACTION)
+        compatibility.choose(folder, said.features, c, named, allowed) for c in (seen, ACTION)
     ]
-    compatibility.require_renamed(folder, said.features, allowed)
+    taken_at = compatibility.resampled_rate if of_joints else compatibility.rate
+    fps, paced = taken_at(folder, said.fps, wanted, allowed)
+    compatibility.require_renamed(folder, said.features, allowed, seen)
+    cameras = None
+    if shown is not None:
+        cameras = CameraColumns(folder, said.features, shown, allowed.rename)
     told = [name for name in (POLICY, SEED, HELP) if name in said.features]
     success = compatibility.success_columns(said.features, allowed)
     more = notices.more_columns(said.features)
@@ -57,48 +100,176 @@ def demonstrations(folder: Path, wanted: TaskInterface, allowed: Allowed | None 
     require_paced(frames, (fps, said.fps))
     notices.require_ends(frames, said.features)
     require_pointed(frames, said, pointing)
-    observations, whole_seen = _values(frames, chosen[0])
-    actions, whole_done = _values(frames, chosen[1])
-    clipped = compatibility.within_one(frames, chosen[1], actions, allowed.clip)
-    compatibility.require_starts(frames, chosen[0], observations, wanted)
-    pair = actions, observations
-    moved = compatibility.require_motion(frames, chosen[1], pair, wanted, allowed.accept_motion)
+    values = [_values(frames, each) for each in chosen]
+    pair = values[1][0], values[0][0]
+    if of_joints and arms is not None:
+        if shown is None and len(arms.felt) < len(wanted.observation):
+            missing = [n for i, n in enumerate(wanted.observation) if i not in arms.felt]
+            raise StoreError(
+                f"{folder} has joint positions, and {wanted.task} shows its policies what a "
+                f"tracker says ({missing[0]}, ...), too: only policies that see by cameras do "
+                "without, --images 64"
+            )
+        meaning = _of_joints(frames, pair, arms, fps, wanted, allowed)
+    else:
+        clipped = compatibility.within_one(frames, chosen[1], pair[0], allowed.clip)
+        every = tuple(range(len(wanted.observation)))
+        numbers = tuple(tuple(range(extent.length)) for extent in frames.extents)
+        meaning = _Meaning(frames, pair[0].clip(-1.0, 1.0), pair[1], every, numbers, (clipped,))
+    rate = wanted.hz if of_joints else fps
+    moved = _compared(meaning, seen, wanted, allowed)
     good, by = compatibility.successes(frames, said.features, allowed)
     helped = frames.flags(HELP) if HELP in told else np.zeros(len(frames), bool)
-    made = tuple(
-        Episode(
-            id=f"imported-{folder.name}-{extent.index:06d}",
-            task=wanted.task,
-            seed=_seed(frames, extent, SEED in told),
-            purpose=Purpose.DEMONSTRATION,
-            policy=_policy(frames, extent, POLICY in told),
-            round=0,
-            station=0,
-            verdict=_verdict(success),
-            times=Times(),
-            observations=observations[extent.first : extent.end].astype(np.float32),
-            actions=actions[extent.first : extent.end].clip(-1.0, 1.0).astype(np.float32),
-            stamps=(1.0 / fps) * np.arange(extent.length, dtype=np.float64),
-            rewards=_verdict(success).rewards(extent.length),
-            intervened=helped[extent.first : extent.end],
+    pictured = [np.arange(0, extent.length, EVERY) for extent in meaning.frames.extents]
+    films = [NO_PICTURES] * len(pictured)
+    if cameras is not None:
+        newest = [
+            [which[i] for i in at] for at, which in zip(pictured, meaning.newest, strict=True)
+        ]
+        films = cameras.read(frames, newest)
+    made: list[Episode] = []
+    for i, (extent, mine) in enumerate(zip(frames.extents, meaning.frames.extents, strict=True)):
+        rows = slice(mine.first, mine.end)
+        verdict = _verdict(good[i])
+        made.append(
+            Episode(
+                id=f"imported-{folder.name}-{extent.index:06d}",
+                task=wanted.task,
+                seed=_seed(frames, extent, SEED in told),
+                purpose=Purpose.DEMONSTRATION,
+                policy=_policy(frames, extent, POLICY in told),
+                round=0,
+                station=0,
+                verdict=verdict,
+                times=Times(),
+                observations=meaning.observations[rows].astype(np.float32),
+                actions=meaning.actions[rows].astype(np.float32),
+                stamps=(1.0 / rate) * np.arange(mine.length, dtype=np.float64),
+                rewards=verdict.rewards(mine.length),
+                intervened=helped[extent.first + np.array(meaning.newest[i])],
+                pictures=films[i],
+                pictured=pictured[i] if len(films[i]) else np.zeros(0, np.int64),
+            )
         )
-        for extent, success in zip(frames.extents, good, strict=True)
-    )
     twice = compatibility.told_twice(frames, np.hstack(pair))
-    pictures = any(name.startswith(PICTURES) for name in said.features)
+    pictures = shown is None and any(name.startswith(PICTURES) for name in said.features)
     assumed = [
         by,
         paced,
         *(one.said for one in chosen),
-        whole_seen,
-        whole_done,
-        clipped,
+        *(whole for _, whole in values),
+        *meaning.said,
         moved,
         twice,
-        *notices.noticed(frames, said, pair, wanted),
+        *notices.noticed(
+            meaning.frames,
+            said,
+            (meaning.actions, meaning.observations[:, meaning.known]),
+            _known(wanted, meaning.known),
+        ),
+        "" if cameras is None else cameras.said,
+        "without its pictures" if pictures else "",
     ]
-    assumed += ["without its pictures"] if pictures else []
-    return Imported(made, tuple(text for text in assumed if text))
+    return Imported(tuple(made), tuple(text for text in assumed if text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Meaning:
+    """A dataset's frames as a task's control periods.
+
+    frames: a row per period. actions: (periods, act). observations: (periods, obs), and `known`,
+    those entries of them that the dataset tells. newest: of each episode the newest frame in each
+    of its periods. said: what was assumed.
+    """
+
+    frames: Frames
+    actions: FloatArray
+    observations: FloatArray
+    known: tuple[int, ...]
+    newest: tuple[tuple[int, ...], ...]
+    said: tuple[str, ...]
+
+
+def _of_joints(
+    frames: Frames,
+    pair: tuple[FloatArray, FloatArray],
+    arms: ArmModel,
+    fps: float,
+    wanted: TaskInterface,
+    allowed: Allowed,
+) -> _Meaning:
+    """What a task makes of joint positions; pair: where axes were sent, and where they were.
+
+    Raises:
+        StoreError: they are not those of its arm, or its hand is not where the task is.
+    """
+    recorded = in_our_units(frames, pair[1], pair[0], arms.axes, allowed)
+    require_of_arm(frames, recorded, arms.axes, arms.ranges, arms.name)
+    parts: list[Resampled] = []
+    for extent in frames.extents:
+        rows, stamps = slice(extent.first, extent.end), np.arange(extent.length) / fps
+        parts.append(resampled(stamps, recorded.measured[rows], recorded.wanted[rows], wanted.hz))
+    outside = float(np.mean([arms.outside(part.measured) for part in parts]))
+    if outside > 0.5:
+        raise StoreError(
+            f"{frames.folder}: by its joints the hand is outside the space of {wanted.task} in "
+            f"{outside:.0%} of the time: another unit, another zero or sign, or another task"
+        )
+    made = [arms.convert(part.measured, part.wanted) for part in parts]
+    behind = float(np.mean([each.behind for each in made]))
+    tilt = max(each.tilt for each in made)
+    newest = tuple(part.frames for part in parts)
+    still = sum(part.still for part in parts) / len(parts)
+    notes = (
+        recorded.said,
+        f"actions from where the joints were sent, by the kinematics of {arms.name}",
+        f"without their first {still:.2g} s in the mean, in which the leader stood still"
+        if still >= 1.0 / wanted.hz
+        else "",
+        f"in {behind:.0%} of the periods the hand cannot follow, and comes later"
+        if behind >= LEAST_SHARE
+        else "",
+        f"turns of up to {tilt:.2f} rad about axes that actions hold are left out"
+        if tilt > TILT
+        else "",
+        f"the hand is outside the task's box in {outside:.0%} of the time"
+        if outside >= LEAST_SHARE
+        else "",
+        "without what a tracker would say: for policies that see"
+        if len(arms.felt) < len(wanted.observation)
+        else "",
+    )
+    return _Meaning(
+        frames.at(newest),
+        np.concatenate([each.actions for each in made]).astype(np.float64),
+        np.concatenate([each.observations for each in made]).astype(np.float64),
+        arms.felt,
+        newest,
+        notes,
+    )
+
+
+def _compared(meaning: _Meaning, seen: str, wanted: TaskInterface, allowed: Allowed) -> str:
+    """Hold starts and motion against the task's, as far as they are known; what was assumed."""
+    mine = _known(wanted, meaning.known)
+    width = len(mine.observation)
+    observed = Chosen(seen, tuple(range(width)), mine.observation, width)
+    done = Chosen(ACTION, tuple(range(len(mine.action))), mine.action, len(mine.action))
+    observations = meaning.observations[:, meaning.known]
+    compatibility.require_starts(meaning.frames, observed, observations, mine)
+    pair = meaning.actions, observations
+    return compatibility.require_motion(meaning.frames, done, pair, mine, allowed.accept_motion)
+
+
+def _known(wanted: TaskInterface, known: tuple[int, ...]) -> TaskInterface:
+    """The same, of some entries of its observation alone."""
+    return replace(
+        wanted,
+        observation=tuple(wanted.observation[i] for i in known),
+        starts=wanted.starts[:, known] if wanted.starts.size else wanted.starts,
+        moves=wanted.moves[:, known] if wanted.moves.size else wanted.moves,
+        gains=wanted.gains[:, known] if wanted.gains.size else wanted.gains,
+    )
 
 
 def _values(frames: Frames, chosen: Chosen) -> tuple[FloatArray, str]:

@@ -41,12 +41,23 @@ def scales(data: Examples, heading: Heading | None = None) -> Scales:
     """
     if data.symmetry is None:
         rows = data.rows
-        return Scales(rows.mean(dim=0), rows.std(dim=0), data.action_mean, data.action_std)
+        return Scales(*_spread(rows), data.action_mean, data.action_std)
     rows, actions = data.rows[data.window[:, -1:]], data.actions[:, :1]
     rows, actions = moved(data.symmetry, rows, actions, torch.Generator().manual_seed(0))
     rows, actions = history_along(heading, rows), actions_along(heading, rows, actions)
     rows, actions = rows[:, 0], actions[:, 0]
-    return Scales(rows.mean(dim=0), rows.std(dim=0), actions.mean(dim=0), actions.std(dim=0))
+    return Scales(*_spread(rows), actions.mean(dim=0), actions.std(dim=0))
+
+
+def _spread(rows: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and deviation, (obs,), of observations (N, obs).
+
+    Where some are NaN, 0 and 1: nobody tracked anything there, and who sees by cameras, for whom
+    such episodes are, is not shown that entry.
+    """
+    known = rows.isfinite().all(dim=0)
+    mean, deviation = rows.mean(dim=0), rows.std(dim=0)
+    return mean.where(known, torch.zeros(())), deviation.where(known, torch.ones(()))
 
 
 def moved(

@@ -9,8 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from enpire.datasets import Layout, TaskInterface, demonstrations, export, exporting
+from enpire.datasets import Layout, Shown, TaskInterface, demonstrations, export, exporting
 from enpire.environment import PolicyCameras
+from enpire.environment.cameras.camera import Camera
+from enpire.environment.core.policy_cameras import EVERY
 from enpire.errors import StoreError
 from enpire.types import Episode, Image, Outcome, Purpose, Verdict
 from tests.store.samples import episode
@@ -150,6 +152,22 @@ def test_pictures_are_what_was_seen(tmp_path: Path, video: bool, off: float) -> 
                 assert np.abs(read.round() - picture).mean() <= off
             at += 1
     require_same(there, demonstrations(tmp_path / "set", WANTED).episodes)
+
+
+def test_pictures_of_ours_come_in_again(tmp_path: Path) -> None:
+    """As they are, one in so many periods, as a run has them."""
+    seen = PolicyCameras(("front", "side"), 64, (1, 4))
+    there = some(3)
+    export(there, replace(LAYOUT, policy_cameras=seen), tmp_path / "set", shades)
+    nowhere = Camera("", np.zeros(3), np.eye(3), 1.0, 640, 480)
+    cameras = tuple(replace(nowhere, name=name) for name in seen.cameras)
+    shown = Shown(seen, cameras, np.zeros((8, 3)), "bench")
+    back = demonstrations(tmp_path / "set", WANTED, shown=shown)
+    require_same(there, back.episodes)
+    assert "cameras front by front, side by side" in back.said
+    for one, other in zip(there, back.episodes, strict=True):
+        assert other.pictured.tolist() == list(range(0, len(one), EVERY))
+        np.testing.assert_array_equal(other.pictures, shades(one)[other.pictured])
 
 
 def test_messages_say_what_to_do(tmp_path: Path) -> None:

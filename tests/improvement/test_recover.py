@@ -51,8 +51,8 @@ def asked() -> Collection:
     )
 
 
-def outcomes(**settings: Any) -> dict[str, Episode]:
-    collection = asked()
+def outcomes(collection: Collection | None = None, **settings: Any) -> dict[str, Episode]:
+    collection = collection or asked()
     recipe = Recover(estimate_steps=3, share=0.5, **settings)
     jobs = [job for job in ConfiguredRecipe("recover", recipe).collect(collection) if job]
     stations, waiting, done = collection.stations, jobs, []
@@ -71,6 +71,17 @@ def test_some_are_helped_to_success_and_are_not_the_policys(corrector: str, who:
     assert not any(e.success or e.helped for e in alone)
     assert all(e.success and e.helped and not e.intervened[0] for e in helped)
     assert [e.exploration for e in alone + helped] == [0.3] * 3 + [0.0] * 3
+
+
+def test_help_comes_by_what_is_tracked_alone() -> None:
+    """Pictures of a data set have no tracker beside them: a value learns nothing of them."""
+    untracked = replace(known()[0], observations=np.full((5, 2), np.nan, np.float32))
+    collection = replace(asked(), episodes=[untracked, *known()])
+    settings: dict[str, Any] = {"patience": 0.12, "overtime": 3.0}
+    assert outcomes(collection, **settings).keys() == outcomes(**settings).keys()
+    alone = outcomes(replace(asked(), episodes=[untracked]), **settings)
+    assert {e.policy for e in alone.values()} == {"p1"}, "nothing to tell trouble by"
+    assert len(alone) == 6
 
 
 def test_the_same_is_asked_for_again_and_comes_out_the_same() -> None:

@@ -14,15 +14,19 @@ from enpire.environment import (
     load_task,
     read_symmetry,
 )
+from enpire.improvement.data import examples
 from enpire.improvement.scene_symmetry import (
     TAKEN_BACK,
     led_further,
     mirrored,
     moved,
     moved_by,
+    scales,
 )
 from enpire.packs import find
+from enpire.policies import ChunkSpec
 from enpire.types import FloatArray
+from tests.store.samples import episode
 
 
 def named(task: str) -> Symmetry:
@@ -155,3 +159,13 @@ def test_mirrored_twice_is_as_before() -> None:
         seen, done = mirrored(symmetry, symmetry.mirror, seen, done)
     np.testing.assert_allclose(seen, history, atol=1e-5)
     np.testing.assert_allclose(done, actions, atol=1e-5)
+
+
+def test_what_nobody_tracked_has_no_scale() -> None:
+    """A policy that sees is not shown it, and its weights stay finite."""
+    seen = np.random.default_rng(0).standard_normal((6, 3)).astype(np.float32)
+    seen[2:, 1] = np.nan
+    data = examples([episode("e", 6, observations=seen)], ChunkSpec("t", 3, 3))
+    found = scales(data)
+    assert (found.mean[1], found.std[1]) == (0.0, 1.0)
+    np.testing.assert_array_equal(found.mean[[0, 2]], data.rows.mean(dim=0)[[0, 2]])

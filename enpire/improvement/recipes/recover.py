@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
+import numpy as np
+
 from enpire.environment import (
     FailureDetector,
     InterventionWrapper,
@@ -81,11 +83,11 @@ class Recover(ReplayCloning):
     def collect(self, asked: Collection) -> Iterator[Job | None]:
         """See `Collector.collect`: the policy alone, exploring, and with a corrector beside it."""
         stations, count = asked.stations, int(self.share * asked.count)
-        plain = asked.plain(asked.count - count)
-        if not isinstance(stations, Tasked) or not count:
-            yield from plain
+        known = [episode for episode in asked.episodes if _tracked(episode)]
+        if not isinstance(stations, Tasked) or not count or not known:
+            yield from asked.plain()
             return
-        known = [episode for episode in asked.episodes if len(episode)]
+        plain = asked.plain(asked.count - count)
         sizes = self.discount, self.members, self.estimate_steps
         value = yield from meanwhile(plain, lambda: Value.of(known, *sizes, asked.seed))
         patience = max(round(self.patience / stations.period), 1)
@@ -104,6 +106,11 @@ class Recover(ReplayCloning):
                 round=asked.round,
                 overtime=self.overtime * task.time_limit,
             )
+
+
+def _tracked(episode: Episode) -> bool:
+    """Whether all is known of what it shows: a data set's pictures have no tracker beside them."""
+    return len(episode) > 0 and bool(np.isfinite(episode.observations).all())
 
 
 RECIPE = Recover

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from enpire.environment import StationBackend
 from enpire.errors import StoreError
 from enpire.store import Run
@@ -53,8 +55,27 @@ def _require_alike(episode: Episode, source: Path, stations: StationBackend) -> 
             f"{source} demonstrates {episode.task} ({has[0]} observations, {has[1]} actions a "
             f"row), and this run is of {stations.name} ({needs[0]} and {needs[1]})"
         )
+    _require_seen(episode, source, stations)
     if changed:
         raise StoreError(
             f"{', '.join(changed)} changed since {source} was recorded, so its demonstrations show "
             "something else: put the pack back as it was, or record new ones"
+        )
+
+
+def _require_seen(episode: Episode, source: Path, stations: StationBackend) -> None:
+    """See whether policies here are shown what the episode has: pictures, or a tracker's word."""
+    cameras, taken = stations.policy_cameras, episode.pictures
+    size = taken.shape[2]
+    if cameras is None and not np.isfinite(episode.observations).all():
+        raise StoreError(
+            f"{source} has pictures, and not what a tracker says: its demonstrations are for "
+            f"policies that see, --images {size or 64}"
+        )
+    if cameras is None or not len(taken):
+        return
+    if taken.shape[1:3] != (len(cameras.cameras), cameras.size):
+        raise StoreError(
+            f"{source} has pictures of {size} px by {taken.shape[1]} cameras, and policies here "
+            f"see {cameras.size} px by {len(cameras.cameras)}: --images {size}, or import it anew"
         )

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from enpire.environment import StationBackend
+from enpire.environment import PolicyCameras, StationBackend
 from enpire.errors import StoreError
-from enpire.rollout.collection.import_demonstrations import adopt
+from enpire.rollout.collection.import_demonstrations import adopt, demonstrations
 from enpire.store import Run
 from enpire.types import Episode, Purpose, Times
 from tests.environment.reach import reach_stations
@@ -64,3 +64,23 @@ def test_others_are_refused(stations: StationBackend, tmp_path: Path) -> None:
             with pytest.raises(StoreError, match=says):
                 adopt(run, source(tmp_path / name, one), stations)
         assert not run.episodes()
+
+
+def test_who_sees_needs_its_pictures_and_who_does_not_a_tracker(
+    stations: StationBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import numpy as np
+
+    plain = shown(stations, "a")
+    unseen = plain.observations.copy()
+    unseen[:, 0] = np.nan
+    film = {"pictures": np.zeros((2, 2, 32, 32, 3), np.uint8), "pictured": np.array([0, 2])}
+    here = source(tmp_path / "pictures", replace(plain, observations=unseen, **film))
+    with pytest.raises(StoreError, match=r"not what a tracker says.*--images 32"):
+        demonstrations(here, stations)
+    seeing = PolicyCameras(("front", "side"), 32, (1,))
+    monkeypatch.setattr(type(stations), "policy_cameras", property(lambda self: seeing))
+    assert len(demonstrations(here, stations)) == 1
+    seeing = PolicyCameras(("front", "side"), 64, (1,))
+    with pytest.raises(StoreError, match="pictures of 32 px by 2 cameras"):
+        demonstrations(here, stations)

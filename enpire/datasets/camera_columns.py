@@ -1,0 +1,248 @@
+"""Pictures of a LeRobot dataset, as policies that see are shown a task's bench.
+
+A square picture of the size that is asked for is taken as it is: an export of ours has such ones.
+Any other is a camera's whole picture, and is cut as a station's are: to the square in which hands
+may go, by where the world has the camera of that name.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from PIL import Image as Pillow
+
+from enpire.datasets.columns import PICTURES
+from enpire.datasets.folder import EPISODE, EPISODES, TIME, Extent, Frames
+from enpire.environment import PolicyCameras, Stations
+from enpire.environment.cameras.camera import Camera
+from enpire.environment.cameras.twin_cameras import HEIGHT, WINDOW, calibrated
+from enpire.environment.core.policy_cameras import boxes, policy_cameras_of
+from enpire.environment.hardware.policy_cameras import Crop
+from enpire.environment.hardware.verifier_cameras import Lens
+from enpire.errors import StoreError
+from enpire.types import FloatArray, Image
+
+BACKEND = "pyav"  # LeRobot's other one needs libraries of FFmpeg that not every machine has
+VIDEO_PATH = "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4"
+ASPECT = 0.01  # share by which a picture's width may be another than the world's camera's
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What policies are shown of a task's bench.
+
+    policy_cameras: by name, and their size. cameras: those of the world. corners: (8, 3) [m], of
+    the box about all in which hands may go. world: its name.
+    """
+
+    policy_cameras: PolicyCameras
+    cameras: tuple[Camera, ...]
+    corners: FloatArray
+    world: str
+
+
+def shown_of(stations: Stations, size: int) -> Shown:
+    """What policies see of these stations' world, in pictures of `size` [px]; renders nothing."""
+    task, scene = stations.task, stations.twin.scene
+    return Shown(
+        policy_cameras_of(task, stations.sensors, size),
+        tuple(calibrated(scene.model)),
+        boxes(task.actions, scene.robot),
+        scene.world.name,
+    )
+
+
+class CameraColumns:
+    """The columns of pictures that are a task's cameras, ready to be read.
+
+    columns: of each camera, in their order. cut: whether their pictures are cut by the world.
+    """
+
+    def __init__(
+        self, folder: Path, features: Mapping[str, Any], shown: Shown, rename: Mapping[str, str]
+    ) -> None:
+        """rename: what the dataset calls a camera, and what the world does.
+
+        Raises:
+            StoreError: the dataset lacks a camera, or its pictures have another shape than the
+                world's camera.
+        """
+        self._folder, self._shown = folder, shown
+        there = {
+            name.removeprefix(PICTURES): name for name in features if name.startswith(PICTURES)
+        }
+        by_name = {rename.get(name, name): column for name, column in there.items()}
+        names = shown.policy_cameras.cameras
+        if missing := [name for name in names if name not in by_name]:
+            raise StoreError(
+                f"{folder} has no camera {missing[0]}: policies see by {', '.join(names)}, and it "
+                f"has {', '.join(there) or 'none'}. --rename THEIRS=OURS,... says which is which; "
+                "--world NAME has a bench with other cameras"
+            )
+        self.columns = tuple(by_name[name] for name in names)
+        self._dtypes = {name: str(features[name].get("dtype")) for name in self.columns}
+        size = shown.policy_cameras.size
+        self._crops: dict[str, Callable[[Image], Image] | None] = {}
+        for camera in shown.cameras:
+            if camera.name in names:
+                column = by_name[camera.name]
+                shape = tuple(_sides(features[column]))
+                self._crops[column] = (
+                    None if shape == (size, size) else self._crop(column, camera, shape)
+                )
+        self.cut = any(self._crops.values())
+
+    @property
+    def said(self) -> str:
+        """What was assumed, for a person."""
+        names = self._shown.policy_cameras.cameras
+        pairs = zip(names, self.columns, strict=True)
+        by = ", ".join(f"{name} by {column.removeprefix(PICTURES)}" for name, column in pairs)
+        if not self.cut:
+            return f"cameras {by}"
+        return f"cameras {by}, cut as if they stood where the world {self._shown.world} has them"
+
+    def read(self, frames: Frames, chosen: Sequence[Sequence[int]]) -> list[Image]:
+        """Pictures of some frames of each episode, (k, cameras, size, size, 3) each.
+
+        chosen: numbers of frames within each episode, rising.
+
+        Raises:
+            StoreError: a file is missing or broken, or a picture has another shape than it should.
+        """
+        films = [self._film(frames, column, chosen) for column in self.columns]
+        return [np.stack(each, axis=1) for each in zip(*films, strict=True)]
+
+    def _crop(
+        self, column: str, camera: Camera, shape: tuple[int, ...]
+    ) -> Callable[[Image], Image]:
+        height, width = shape if len(shape) == 2 else (0, 0)
+        due = camera.width / camera.height
+        if not height or abs(width / height / due - 1.0) > ASPECT:
+            raise StoreError(
+                f"{self._folder}: {column} has {width} x {height} pixels, and the world "
+                f"{self._shown.world} has camera {camera.name} with {camera.width} x "
+                f"{camera.height} of them, or that shape: another camera? --rename, or a world "
+                "that has it (--world)"
+            )
+        focal = camera.focal * height * WINDOW / HEIGHT
+        lens = Lens(replace(camera, focal=focal, width=width, height=height), lambda image: image)
+        return Crop(lens, self._shown.corners, self._shown.policy_cameras.size).of
+
+    def _film(self, frames: Frames, column: str, chosen: Sequence[Sequence[int]]) -> list[Image]:
+        video = self._dtypes[column] == "video"
+        whole = (
+            self._videos(frames, column, chosen) if video else self._images(frames, column, chosen)
+        )
+        crop, size = self._crops[column], self._shown.policy_cameras.size
+        found: list[Image] = []
+        for extent, pictures in zip(frames.extents, whole, strict=True):
+            film = np.empty((len(pictures), size, size, 3), np.uint8)
+            for at, picture in enumerate(pictures):
+                small = picture if crop is None else crop(picture)
+                if small.shape != film.shape[1:]:
+                    raise StoreError(
+                        f"{frames.folder}: episode {extent.index}: a picture of {column} has "
+                        f"shape {picture.shape}, and not the one that meta/info.json says"
+                    )
+                film[at] = small
+            found.append(film)
+        return found
+
+    def _images(
+        self, frames: Frames, column: str, chosen: Sequence[Sequence[int]]
+    ) -> list[list[Image]]:
+        found: list[list[Image]] = []
+        path, first = Path(), 0
+        table: Any = None
+        for extent, numbers in zip(frames.extents, chosen, strict=True):
+            if extent.file != path:
+                path, first = extent.file, extent.first
+                table = _column(path, column)
+            rows = [extent.first - first + number for number in numbers]
+            values = [table[row].as_py() for row in rows]
+            pairs = zip(numbers, values, strict=True)
+            found.append([_decoded(frames, extent, number, value) for number, value in pairs])
+        return found
+
+    def _videos(
+        self, frames: Frames, column: str, chosen: Sequence[Sequence[int]]
+    ) -> list[list[Image]]:
+        from lerobot.datasets.video_utils import decode_video_frames
+
+        places = _video_places(frames.folder, column)
+        stamps = frames.single(TIME)
+        found: list[list[Image]] = []
+        for extent, numbers in zip(frames.extents, chosen, strict=True):
+            path, begins = places[extent.index]
+            rows = [extent.first + number for number in numbers]
+            mine = stamps[extent.first : extent.end]
+            apart = float(np.diff(mine).min()) if len(mine) > 1 else 1.0
+            try:
+                film = decode_video_frames(
+                    path,
+                    [begins + float(stamps[row]) for row in rows],
+                    apart / 2,
+                    BACKEND,
+                    return_uint8=True,
+                )
+            except Exception as error:  # FFmpeg's errors are of many kinds
+                raise StoreError(
+                    f"{path}: episode {extent.index} cannot be read from it: "
+                    f"{str(error).splitlines()[0] if str(error) else type(error).__name__}"
+                ) from error
+            found.append(list(film.movedim(1, -1).numpy()))
+        return found
+
+
+def _sides(feature: Mapping[str, Any]) -> Sequence[int]:
+    """Height and width that a feature of pictures says, whichever way round its axes are."""
+    shape = [side for side in feature.get("shape") or () if isinstance(side, int)]
+    return shape[1:] if len(shape) == 3 and shape[0] == 3 and shape[2] != 3 else shape[:2]
+
+
+def _column(path: Path, column: str) -> Any:
+    try:
+        return pq.read_table(path, columns=[column])[column]
+    except Exception as error:  # Arrow's own, an OSError, or no such column
+        raise StoreError(f"{path}: {column} cannot be read: {str(error)[:200]}") from error
+
+
+def _decoded(frames: Frames, extent: Extent, number: int, value: Any) -> Image:
+    data = value.get("bytes") if isinstance(value, dict) else None
+    try:
+        with Pillow.open(io.BytesIO(data)) as picture:  # type: ignore[arg-type]  # None: an error
+            return np.asarray(picture.convert("RGB"))
+    except (OSError, TypeError, ValueError) as error:
+        raise StoreError(
+            f"{frames.folder}: episode {extent.index}, frame {number}: its picture cannot be read"
+        ) from error
+
+
+def _video_places(folder: Path, column: str) -> dict[int, tuple[Path, float]]:
+    """The file of each episode's video, and when in it the episode begins [s]."""
+    chunk, file, begin = (
+        f"videos/{column}/{n}" for n in ("chunk_index", "file_index", "from_timestamp")
+    )
+    found: dict[int, tuple[Path, float]] = {}
+    for path in sorted((folder / EPISODES).glob("*/*.parquet")):
+        try:
+            table = pq.read_table(path, columns=[EPISODE, chunk, file, begin])
+            rows = table.to_pylist()
+            for row in rows:
+                place = VIDEO_PATH.format(
+                    video_key=column, chunk_index=int(row[chunk]), file_index=int(row[file])
+                )
+                found[row[EPISODE]] = folder / place, float(row[begin])
+        except Exception as error:  # Arrow's own, an OSError, a value that is none
+            raise StoreError(f"{path} does not say where the videos of {column} are") from error
+    for index, (path, _) in found.items():
+        if not path.is_file():
+            raise StoreError(f"{path} is missing, the video of {column} of episode {index}")
+    return found
