@@ -48,7 +48,7 @@ from .verify import CLOSED as CLOSED_LOOP
 
 GRASPED = f"task_link{strap.GRASPED}"
 READY_DEPTH = (
-    0.0250  # of the tip beyond the slot: the pull may take 7 mm, and 15.5 are to be seen [m]
+    0.0250  # of the tip beyond the slot: the pull may take 7 mm, and 15.2 are to be seen [m]
 )
 OFF = (0.010, 0.035)  # of the slot across and along its normal: no tail held well starts beyond [m]
 PULL_SPEED = 0.06  # of the verifier's pull, at most [m/s]

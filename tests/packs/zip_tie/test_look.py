@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import cv2
+import mujoco
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -232,3 +233,45 @@ def test_a_loop_beyond_the_bundles_free_end_is_none(
         assert np.isnan(turns)
     else:
         assert turns == pytest.approx(closed, abs=0.1)
+
+
+@pytest.mark.parametrize("along", [-0.012, 0.0, 0.012])
+@pytest.mark.parametrize("tipped", [-0.1, 0.0, 0.1])
+def test_where_the_loop_crosses_the_bundle_is_told_by_the_strap(
+    bench: Bench, fastened: Shot, along: float, tipped: float
+) -> None:
+    """However the head is taken to be turned; by the head's plane 0.1 rad is 4 mm."""
+    look, model = module("look"), bench.stations.twin.model
+    last = fastened.readings[-1]
+    head = look.find_head(
+        look.colours(fastened.views, 0.0), last.hand_position[0, 0], last.hand_rotation[0, 0]
+    )
+    qpos = fastened.qpos.copy()
+    qpos[model.joint("task_head").qposadr[0]] += along
+    data = mujoco.MjData(model)
+    data.qpos[:] = qpos
+    mujoco.mj_kinematics(model, data)
+    head_at, tip_at, bundle, *marks = (data.site(s).xpos for s in bench.stations.task.tracked)
+    truly = module("frames").crossing(np.array([head_at, *marks, tip_at]) - bundle)
+    turn = Rotation.from_euler("z", tipped).as_matrix()
+    moved = replace(head, middle=head.middle + np.array([along, 0.0, 0.0]), frame=turn @ head.frame)
+    crosses, accuracy = look.loop_crosses(look.colours(bench.look(qpos), 0.0), moved)
+    assert accuracy == look.BY_STRAP
+    assert 1e3 * crosses == pytest.approx(1e3 * truly, abs=accuracy)
+
+
+def test_where_one_view_shows_little_of_the_strap_the_head_tells_where_its_loop_is(
+    fastened: Shot,
+) -> None:
+    look = module("look")
+    last = fastened.readings[-1]
+    seen = look.colours(fastened.views, 0.0)
+    head = look.find_head(seen, last.hand_position[0, 0], last.hand_rotation[0, 0])
+    strap = seen[0].strap
+    shown = strap.mask.copy()
+    shown[:, int(np.percentile(strap.points[:, 0], 25)) :] = False
+    poor = replace(seen[0], strap=replace(strap, mask=shown))
+    for less in ([poor, seen[1]], seen[:1]):
+        crosses, accuracy = look.loop_crosses(less, head)
+        assert accuracy == look.BY_HEAD
+        assert crosses == look.from_middle(head) + look.TWISTED

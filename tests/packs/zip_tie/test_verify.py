@@ -99,7 +99,7 @@ STRAIGHT: FloatArray = np.radians((48, 45, 40, 35))
 @pytest.mark.parametrize(
     ("wrong", "name"),
     [
-        ({"depth": 0.0152}, "through"),
+        ({"depth": 0.0151}, "through"),
         ({"depth": -0.020}, "through"),
         ({"aside": 0.007}, "in_slot"),
         ({"aside": -0.007}, "in_slot"),
@@ -169,6 +169,16 @@ def test_a_hand_that_is_not_as_far_open_as_on_what_it_is_to_hold_pulls_at_someth
         pulled = [readings(openings=openings)] * PULLED
         rest = [readings(openings=OFF)] * (REST + 60)
         assert judge(*pulled, *rest).failed == ("holds_pull",), openings
+
+
+@pytest.mark.parametrize("turned", [-25.0, 0.0, 25.0])
+def test_cameras_know_the_pull_however_the_head_lies_in_the_hand(turned: float) -> None:
+    """By the left hand's slot alone 5.5 N would be 4.98 N with a head turned by 25 degrees."""
+    frames, verify = module("frames"), module("verify")
+    turn = Rotation.from_euler("x", turned, degrees=True).as_matrix()
+    hands = np.array([[turn @ frames.hand_rotation(arm) for arm in (0, 1)]])
+    seen = [replace(r, hand_rotation=hands).untracked() for r in probed(pull=5.5)]
+    assert verify._held_until_opened(Evidence(seen, PERIOD)) == pytest.approx(5.5)
 
 
 def test_the_probe_pulls_the_tail_back_then_lets_it_go() -> None:
