@@ -70,13 +70,16 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     folder = tmp_path_factory.mktemp("joints")
     stations = build_stations("pick_cube", 1, 1)
     names, actions = stations.task.observation_names, stations.action_size
+    starts = first_seen(stations)
+    moves, gains = moved_by(stations)
     wanted = TaskInterface(
         "pick_cube",
         tuple(names),
         tuple(f"action_{i}" for i in range(actions)),
         1.0 / stations.period,
-        first_seen(stations),
-        moved_by(stations),
+        starts,
+        moves,
+        gains,
         "so101",
         KEYS,
     )
