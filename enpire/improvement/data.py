@@ -115,12 +115,13 @@ def instructive(episode: Episode, idle: Idleness | None = None, periods: int = 1
     `periods` either: a person who looks stands for a while, and nothing that is seen says for how
     long.
     """
-    moves = np.ones(len(episode), bool)
-    if idle is not None:
-        moves = ~stands_still(episode.actions, idle, periods)
+    worth: Flags = np.arange(len(episode)) >= episode.forked
     if episode.helped:
-        return episode.intervened & ~episode.rewound & moves
-    return (np.arange(len(episode)) >= episode.forked) & moves
+        worth = episode.intervened & ~episode.rewound
+    if idle is None:
+        return worth
+    moving: Flags = worth & ~stands_still(episode.actions, idle, periods)
+    return moving
 
 
 def stands_still(actions: Float32Array, idle: Idleness, periods: int) -> Flags:
