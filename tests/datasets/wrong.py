@@ -217,7 +217,11 @@ KINDS = (
     Kind("a rate that is text", info(fps="25"), "fps is '25'"),
     Kind("a rate that is no number", info(fps=NAN), "fps is nan"),
     Kind("names permuted", names(STATE, OBSERVATION[::-1]), "gripper, and reach has hand_x"),
-    Kind("joints' names", names("action", ["j1.pos", "j2.pos", "j3.pos"]), "j1.pos for action_0"),
+    Kind(
+        "joints' names",
+        names("action", ["j1.pos", "j2.pos", "j3.pos"]),
+        "actions that are joint positions",
+    ),
     Kind("no names", names(STATE, None), "--accept-names"),
     Kind("no name", names(STATE, []), "--accept-names"),
     Kind("names twice", names(STATE, ["hand_x"] * 4), "calls entries"),
