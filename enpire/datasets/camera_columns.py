@@ -14,11 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 from PIL import Image as Pillow
 
 from enpire.datasets.columns import PICTURES
-from enpire.datasets.folder import EPISODE, EPISODES, TIME, Extent, Frames
+from enpire.datasets.folder import (
+    EPISODE,
+    EPISODES,
+    TIME,
+    Extent,
+    Frames,
+    parquet_files,
+    read_table,
+)
 from enpire.environment import PolicyCameras, Stations
 from enpire.environment.cameras.camera import Camera
 from enpire.environment.cameras.twin_cameras import HEIGHT, WINDOW, calibrated
@@ -164,7 +171,7 @@ class CameraColumns:
         for extent, numbers in zip(frames.extents, chosen, strict=True):
             if extent.file != path:
                 path, first = extent.file, extent.first
-                table = _column(path, column)
+                table = read_table(path, [column])[column]
             rows = [extent.first - first + number for number in numbers]
             values = [table[row].as_py() for row in rows]
             pairs = zip(numbers, values, strict=True)
@@ -207,13 +214,6 @@ def _sides(feature: Mapping[str, Any]) -> Sequence[int]:
     return shape[1:] if len(shape) == 3 and shape[0] == 3 and shape[2] != 3 else shape[:2]
 
 
-def _column(path: Path, column: str) -> Any:
-    try:
-        return pq.read_table(path, columns=[column])[column]
-    except Exception as error:  # Arrow's own, an OSError, or no such column
-        raise StoreError(f"{path}: {column} cannot be read: {str(error)[:200]}") from error
-
-
 def _decoded(frames: Frames, extent: Extent, number: int, value: Any) -> Image:
     data = value.get("bytes") if isinstance(value, dict) else None
     try:
@@ -231,11 +231,9 @@ def _video_places(folder: Path, column: str) -> dict[int, tuple[Path, float]]:
         f"videos/{column}/{n}" for n in ("chunk_index", "file_index", "from_timestamp")
     )
     found: dict[int, tuple[Path, float]] = {}
-    for path in sorted((folder / EPISODES).glob("*/*.parquet")):
+    for path in parquet_files(folder / EPISODES):
         try:
-            table = pq.read_table(path, columns=[EPISODE, chunk, file, begin])
-            rows = table.to_pylist()
-            for row in rows:
+            for row in read_table(path, [EPISODE, chunk, file, begin]).to_pylist():
                 place = VIDEO_PATH.format(
                     video_key=column, chunk_index=int(row[chunk]), file_index=int(row[file])
                 )

@@ -256,7 +256,7 @@ def read_frames(folder: Path, description: Description, columns: Sequence[str]) 
 def files_left_out(frames: Frames) -> tuple[Path, ...]:
     """The data files that none of the episodes has its frames in."""
     known = {extent.file.resolve() for extent in frames.extents}
-    return tuple(p for p in _parquet(frames.folder / "data") if p.resolve() not in known)
+    return tuple(p for p in parquet_files(frames.folder / "data") if p.resolve() not in known)
 
 
 def require_paced(frames: Frames, rates: Sequence[float]) -> None:
@@ -282,7 +282,7 @@ def _out_of_pace(frames: Frames, stamps: FloatArray, rate: float) -> str:
 
 
 def _extents(folder: Path, description: Description) -> tuple[Extent, ...]:
-    files = _parquet(folder / EPISODES)
+    files = parquet_files(folder / EPISODES)
     if not files:
         raise StoreError(
             f"{folder / EPISODES} has no file: a dataset says there where episodes are"
@@ -304,7 +304,7 @@ def _extents(folder: Path, description: Description) -> tuple[Extent, ...]:
     return tuple(sorted(found, key=lambda extent: (extent.first, extent.end)))
 
 
-def _parquet(folder: Path) -> list[Path]:
+def parquet_files(folder: Path) -> list[Path]:
     """The files of a folder of chunks, without hidden ones, as a Mac leaves them (`._file`)."""
     return sorted(p for p in folder.glob("*/*.parquet") if not p.name.startswith("."))
 

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from enpire.environment import Heading, Mirror, ObservedPoint, ObservedRotation, Symmetry
 from enpire.improvement.data import Examples
-from enpire.policies.heading import actions_along, history_along
+from enpire.policies.heading import actions_along, history_along, turn_plane
 
 MIRRORED = 0.5  # share of examples that are seen in the mirror, where there is one
 LED = 0.5  # share of examples that show setpoints further ahead than they were
@@ -111,7 +111,7 @@ def moved_by(
     cos, sin = turn.cos(), turn.sin()
     seen, done = history.clone(), actions.clone()
     for plane in symmetry.vectors:
-        _turn_plane(seen, plane, cos, sin)
+        turn_plane(seen, plane, cos, sin)
     for point in symmetry.points:
         _move_point(seen, point, symmetry.points[0].centre, cos, sin, shift)
     for rotation in symmetry.rotations:
@@ -122,7 +122,7 @@ def moved_by(
         angle = turn + (value.clamp(-1.0, 1.0).asin() if yaw.sines else value)
         seen[..., yaw.entry] = (angle.sin() if yaw.sines else angle) / yaw.unit
     for plane in symmetry.actions:
-        _turn_plane(done, plane, cos, sin)
+        turn_plane(done, plane, cos, sin)
     return seen, done
 
 
@@ -158,13 +158,6 @@ def _reflect_plane(values: Tensor, plane: tuple[int, int], cos: float, sin: floa
     values[..., plane[1]] = sin * x - cos * y
 
 
-def _turn_plane(values: Tensor, plane: tuple[int, int], cos: Tensor, sin: Tensor) -> None:
-    """Turn entries x and y of `values` (batch, rows, n) where they are; cos, sin: (batch, 1)."""
-    x, y = values[..., plane[0]].clone(), values[..., plane[1]].clone()
-    values[..., plane[0]] = cos * x - sin * y
-    values[..., plane[1]] = sin * x + cos * y
-
-
 def _move_point(
     seen: Tensor,
     point: ObservedPoint,
@@ -175,7 +168,7 @@ def _move_point(
 ) -> None:
     """Turn a place about the vertical through `pivot` [m] and shift it [m], where it is seen."""
     x, y = point.entries[:2]
-    _turn_plane(seen, (x, y), cos, sin)
+    turn_plane(seen, (x, y), cos, sin)
     right, ahead = (point.centre[axis] - pivot[axis] for axis in range(2))
     seen[..., x] += (cos * right - sin * ahead - right + shift[0]) / point.unit
     seen[..., y] += (sin * right + cos * ahead - ahead + shift[1]) / point.unit

@@ -139,13 +139,18 @@ def _direction(heading: Heading, history: Tensor) -> tuple[Tensor, Tensor]:
     return torch.where(says, cosine / length, 1.0), torch.where(says, sine / length, 0.0)
 
 
+def turn_plane(values: Tensor, plane: tuple[int, int], cosine: Tensor, sine: Tensor) -> None:
+    """Turn entries x and y of `values` (batch, m, n) where they are; cosine, sine: (batch, 1)."""
+    x, y = values[..., plane[0]].clone(), values[..., plane[1]].clone()
+    values[..., plane[0]] = cosine * x - sine * y
+    values[..., plane[1]] = sine * x + cosine * y
+
+
 def _turned(
     values: Tensor, planes: tuple[tuple[int, int], ...], cosine: Tensor, sine: Tensor
 ) -> Tensor:
     """Return `values` (batch, m, entries) with entries x and y turned; cosine, sine: (batch, 1)."""
     turned = values.clone()
-    for x, y in planes:
-        along, across = values[..., x], values[..., y]
-        turned[..., x] = cosine * along - sine * across
-        turned[..., y] = sine * along + cosine * across
+    for plane in planes:
+        turn_plane(turned, plane, cosine, sine)
     return turned
