@@ -70,8 +70,8 @@ class ClippedActions:
             )
         if self._first is not None and self._all >= FEWEST:
             told.append(
-                f"all of its {self._all} actions are the same, {self._shown()}, whatever it is "
-                "shown"
+                f"all of its {self._all} actions are the same, {_shown(self._first)}, whatever it "
+                "is shown"
             )
         if self._strange > MOST * self._looks:
             told.append(
@@ -81,7 +81,7 @@ class ClippedActions:
             )
         return f"{self._name}: {'; '.join(told)}" if told else ""
 
-    def _shown(self) -> str:
-        entries = [] if self._first is None else [f"{entry:.3g}" for entry in self._first[:SHOWN]]
-        more = self._first is not None and len(self._first) > SHOWN
-        return f"({', '.join(entries)}{', etc' if more else ''})"
+
+def _shown(action: Float32Array) -> str:
+    entries = ", ".join(f"{entry:.3g}" for entry in action[:SHOWN])
+    return f"({entries}, etc)" if len(action) > SHOWN else f"({entries})"

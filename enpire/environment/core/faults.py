@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, InvalidStateError, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread, get_ident
 from traceback import FrameSummary
 from typing import Any
+
+from enpire.errors import PackError
 
 LOOK_S = 0.05  # between looks at a call that is nearly out of time
 
@@ -44,6 +46,17 @@ def described(error: BaseException, folder: Path) -> str:
     if isinstance(error, TookTooLong):
         return str(error)
     return f"{where(error, folder)}: {type(error).__name__}: {error}"
+
+
+@contextmanager
+def told_with_its_line(folder: Path) -> Iterator[None]:
+    """Raise PackError, with file and line, for whatever the pack at `folder` raises within."""
+    try:
+        yield
+    except PackError:
+        raise
+    except Exception as error:
+        raise PackError(described(error, folder)) from error
 
 
 class TookTooLong(Exception):

@@ -32,7 +32,7 @@ from enpire.environment.core.controller import (
     rewound,
     show,
 )
-from enpire.environment.core.faults import described
+from enpire.environment.core.faults import told_with_its_line
 from enpire.environment.core.jobs import LOOKS, Job
 from enpire.environment.core.policy_cameras import EVERY, FrameCapture, PolicyCameras
 from enpire.environment.core.task import Parameter, Task
@@ -95,12 +95,8 @@ class Stations:
         self.task = task
         self._perturbation = perturbation
         build = task.build if perturbation is None else partial(perturbation.build, task)
-        try:
+        with told_with_its_line(task.folder):
             scene = compose(world, robot, build)
-        except PackError:
-            raise
-        except Exception as error:  # of the task's own build
-            raise PackError(described(error, task.folder)) from error
         self.twin = self._twin(scene, stations, threads)
         self.period = 1.0 / task.control_hz
         self.substeps = round(self.period / scene.model.opt.timestep)
@@ -131,16 +127,8 @@ class Stations:
         )
         self.aside: dict[int, str] = {}  # stations whose reset failed for good, and why
         self._standing: set[int] = set()  # stations with a scene that skills can begin from
-        self._prepare()
-
-    def _prepare(self) -> None:
-        """Have the task expand what it varies; raises PackError with the line that raised."""
-        try:
-            self.task.prepare(self.twin)
-        except PackError:
-            raise
-        except Exception as error:
-            raise PackError(described(error, self.task.folder)) from error
+        with told_with_its_line(task.folder):
+            task.prepare(self.twin)
 
     def _require_tracked(self) -> None:
         """Raise PackError for a tracked site that the scene does not have."""
