@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from enpire.environment import Job
@@ -16,8 +16,9 @@ class RunningEpisode:
     """An episode under way, as far as is known here.
 
     coming: Ray's reference. began: on the clock, in periods, as `passed` since and `until`, where
-    it has ended. asked: the reference of how far it is, awaited. waited: since when others wait for
-    it to get on, on the monotonic clock. result: what came of it.
+    it has ended. asked: the reference of how far it is, awaited. waited: since when it is asked in
+    vain to have got on, and heard: when it last had, both on the monotonic clock. result: what came
+    of it.
     """
 
     row: int
@@ -29,6 +30,7 @@ class RunningEpisode:
     until: int | None = None
     asked: Any = None
     waited: float | None = None
+    heard: float = field(default_factory=time.monotonic)
     result: Episode | None = None
 
     @property
@@ -68,8 +70,14 @@ class CommonClock:
         time.sleep(seconds)
 
 
-def lagging_episodes(episodes: Iterable[RunningEpisode]) -> list[tuple[RunningEpisode, int]]:
-    """Episodes that one which has ended waits for, and how many periods they have to pass."""
+def lagging_episodes(episodes: Iterable[RunningEpisode]) -> list[tuple[int, int]]:
+    """Stations that one whose episode has ended waits for, and periods that theirs have to pass."""
     known = list(episodes)
     first = min((running.until for running in known if running.until is not None), default=0)
-    return [(running, first - running.began) for running in known if running.bound < first]
+    return [(running.row, first - running.began) for running in known if running.bound < first]
+
+
+def silent_episodes(episodes: Iterable[RunningEpisode], seconds: float) -> list[tuple[int, int]]:
+    """Stations not heard of for so long; their episodes have to pass one more period."""
+    since = time.monotonic() - seconds
+    return [(e.row, e.passed + 1) for e in episodes if e.until is None and e.heard < since]

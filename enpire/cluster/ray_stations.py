@@ -23,7 +23,12 @@ from typing import Any
 
 import numpy as np
 
-from enpire.cluster.clock import CommonClock, RunningEpisode, lagging_episodes
+from enpire.cluster.clock import (
+    CommonClock,
+    RunningEpisode,
+    lagging_episodes,
+    silent_episodes,
+)
 from enpire.cluster.connection import STATION, Cluster
 from enpire.cluster.serialization import RecentCache, pack, settings_of
 from enpire.cluster.station_actor import EndedEpisode, RemoteFailure
@@ -46,7 +51,8 @@ from enpire.types import LOST, Episode, Outcome, Times, Verdict
 
 LOOK_S = 0.2  # without news, until the fleet is asked whether to go on
 STOP_S = 15.0  # that a node has to hand over what is under way
-SILENT_S = 300.0  # without a control period, while others wait, until a station counts as lost
+ASK_S = 30.0  # without news of an episode, until its station is asked whether it gets on
+SILENT_S = 300.0  # that it is asked in vain, until the station counts as lost
 
 
 class RayStations:
@@ -180,7 +186,7 @@ class RayStations:
                 names the station and its node.
         """
         if not self.clock.due(self._running.values()):
-            self._ask_those_behind()
+            self._ask()
             self._receive(LOOK_S)
         return [self._hand_over(running) for running in self.clock.due(self._running.values())]
 
@@ -192,16 +198,18 @@ class RayStations:
         """Packs of ours that every node must have."""
         return {}
 
-    def _ask_those_behind(self) -> None:
-        """Ask stations that others wait for to say when they have caught up."""
-        for running, periods in lagging_episodes(self._running.values()):
-            if running.asked is None:
-                running.asked = self._workers.actor(running.row).passed.remote(
-                    running.ticket, periods
-                )
-            running.waited = running.waited or time.monotonic()
-            if time.monotonic() - running.waited > SILENT_S:
-                self._mark_lost(running, TimeoutError(f"it has not got on for {SILENT_S:g} s"))
+    def _ask(self) -> None:
+        """Ask stations that others wait for, or that are silent, to say when they have got on."""
+        running = self._running.values()
+        due = dict([*silent_episodes(running, ASK_S), *lagging_episodes(running)])
+        for row, periods in due.items():
+            episode = self._running[row]
+            if episode.asked is None:
+                actor = self._workers.actor(episode.row)
+                episode.asked = actor.passed.remote(episode.ticket, periods)
+            episode.waited = episode.waited or time.monotonic()
+            if time.monotonic() - episode.waited > SILENT_S:
+                self._mark_lost(episode, TimeoutError(f"it has not got on for {SILENT_S:g} s"))
 
     def _receive(self, within: float) -> None:
         """Take in what has come, waiting `within` so many seconds for the first of it."""
@@ -254,7 +262,7 @@ class RayStations:
         except self._ray.exceptions.RayError:
             passed = 0
         if passed > running.passed:
-            running.passed, running.waited = passed, None
+            running.passed, running.waited, running.heard = passed, None, time.monotonic()
         running.asked = None
 
     def _hand_over(self, running: RunningEpisode) -> Episode:

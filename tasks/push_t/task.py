@@ -56,8 +56,8 @@ APART = 0.40  # of the outline is covered at the start, at most
 NEAR, TURNED = 0.005, 0.1  # from the goal within which a policy is shown it larger [m, rad]
 AWAY = 0.8  # of a hand's speed, to where it hides the block from no camera,
 ASIDE = 0.13  # until it is here [m]
-# Where a lifted hand is brought meanwhile, x and y [m]: a policy may have left it at its box's edge,
-# and friction keeps a soft arm's hand up to 7 mm beyond that.
+# Where a lifted hand is brought meanwhile, x and y [m]: a policy may have left it at an edge of its
+# box, and friction keeps a soft arm's hand up to 7 mm beyond that.
 INSIDE = np.array([[0.112, -0.24], [0.38, 0.24]])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enpire.cluster.clock import CommonClock, RunningEpisode, lagging_episodes
+from enpire.cluster.clock import CommonClock, RunningEpisode, lagging_episodes, silent_episodes
 from enpire.environment import Job, RandomActions
 from enpire.types import Purpose
 
@@ -20,7 +20,7 @@ def test_an_episode_is_told_when_all_have_come_as_far() -> None:
     fast, slow = under(0, until=100), under(1, passed=60)
     assert clock.due([fast, slow]) == []
     assert clock.periods == 60
-    assert lagging_episodes([fast, slow]) == [(slow, 100)]
+    assert lagging_episodes([fast, slow]) == [(1, 100)]
     slow.passed = 100
     assert clock.due([fast, slow]) == [fast]
     assert lagging_episodes([fast, slow]) == []
@@ -47,4 +47,10 @@ def test_the_clock_never_goes_back_and_stands_still_without_episodes() -> None:
 
 def test_who_begins_later_is_waited_for_from_there() -> None:
     first, later = under(0, until=30), under(1, began=20, passed=4)
-    assert lagging_episodes([first, later]) == [(later, 10)]
+    assert lagging_episodes([first, later]) == [(1, 10)]
+
+
+def test_who_is_silent_is_asked_though_nobody_waits() -> None:
+    silent, heard, over = under(0, passed=4), under(1), under(2, until=9)
+    silent.heard = over.heard = heard.heard - 60.0
+    assert silent_episodes([silent, heard, over], 30.0) == [(0, 5)]

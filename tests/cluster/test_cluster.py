@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,13 +13,15 @@ from typing import Any
 import pytest
 
 from enpire.cli import main
+from enpire.cluster import ray_stations
 from enpire.cluster.connection import Cluster
 from enpire.cluster.ray_stations import RayStations, open_ray_stations
-from enpire.environment import Job, Order, RandomActions
+from enpire.environment import Job, Order, RandomActions, Readings
 from enpire.errors import PolicyError
 from enpire.store import EpisodeWriter, Run
 from enpire.store.curves import CurveReader
-from enpire.types import LOST, Episode, Outcome, Purpose
+from enpire.twin.twin import Rows
+from enpire.types import LOST, Episode, Float32Array, Outcome, Purpose
 from tests.cluster.two_nodes import TwoNodes, two_nodes
 
 pytestmark = pytest.mark.medium
@@ -181,6 +184,27 @@ def test_a_station_on_its_own(cluster: TwoNodes) -> None:
         assert episode.success
         assert stations.aside == {}
         assert stations.clock.now >= episode.times.total
+
+
+class Hangs(RandomActions):
+    """Never answers."""
+
+    def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
+        time.sleep(3600.0)
+        return super().act(rows, observations, readings)
+
+
+def test_a_station_that_hangs_is_lost_though_no_other_waits_for_it(
+    cluster: TwoNodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ray_stations, "ASK_S", 0.1)
+    monkeypatch.setattr(ray_stations, "SILENT_S", 1.0)
+    with Cluster(cluster.address) as connected:
+        stations = open_ray_stations(connected, Order("pick_cube"), 1)
+        stations.begin(0, Job(0, Purpose.EVALUATION, Hangs(7), "policy-0"))
+        (lost,) = until_ended(stations)
+    assert (lost.verdict.outcome, lost.verdict.stage) == (Outcome.INVALID, LOST)
+    assert "it has not got on for 1 s" in lost.verdict.reason
 
 
 def until_ended(stations: RayStations) -> list[Episode]:

@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from typing import Any
 
 TRIES = 3  # Ray gives its own processes 15 s to start, which a busy machine may need for others
-QUICK = {  # to see that a node is gone
+# A node that is gone is seen soon, for it answers nothing at all; a slow one has time to answer.
+QUICK = {
     "health_check_initial_delay_ms": 1000,
     "health_check_period_ms": 500,
-    "health_check_timeout_ms": 1000,
+    "health_check_timeout_ms": 20_000,
     "health_check_failure_threshold": 4,
 }
 
