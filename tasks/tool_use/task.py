@@ -101,7 +101,7 @@ class ToolUse(Task):
     )
     target_names = variation_names[:18]
     parameters = PARAMETERS
-    restore_limit = 120.0
+    restore_limit = 180.0  # twelve ways to take a cutter, each some 12 s
     # A cutter that hangs on something has to be pulled free of it, or pushed over.
     reset_actions = ActionSpec((STILL, REACH), lead=0.10, push=10.0)
     # A hand that comes free springs back from there at some 0.2 m/s, and one at the edge of `REACH`
