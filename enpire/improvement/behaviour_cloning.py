@@ -29,7 +29,7 @@ from enpire.policies import (
 )
 from enpire.policies.device import device, mixed
 from enpire.policies.levels import levels_shown
-from enpire.types import Episode
+from enpire.types import Episode, Flags
 
 Kind = Literal["chunk", "flow"]
 """What a recipe that clones makes: a `ChunkPolicy` or a `FlowPolicy`."""
@@ -180,9 +180,13 @@ def _taught(
     data = replace(examples(chosen, spec), symmetry=given.symmetry)
     if weight is not None:
         return replace(data, weight=weight)
+    return data.only(np.concatenate(worth_cloning(given, chosen)))
+
+
+def worth_cloning(given: RecipeInputs, chosen: Sequence[Episode]) -> list[Flags]:
+    """Return which rows of each episode are cloned, (T,): see `instructive`."""
     idle = None if given.symmetry is None else given.symmetry.idle
-    taught = [instructive(episode, idle, spec.execute) for episode in chosen]
-    return data.only(np.concatenate(taught))
+    return [instructive(episode, idle, given.spec.execute) for episode in chosen]
 
 
 def _normalising[P: ChunkPolicy | FlowPolicy | PicturePolicy](policy: P, data: Examples) -> P:

@@ -47,7 +47,7 @@ def acted(change: Change) -> tuple[str, str]:
     seen = np.full((1, stations().observation_size), 0.3, np.float32)
     actions = [controller.act(np.array([0]), seen, None) for _ in range(3)]
     assert np.isfinite(actions).all()
-    return (TOLD if controller.beyond.text else TAKEN), controller.beyond.text
+    return (TOLD if controller.watch.text else TAKEN), controller.watch.text
 
 
 def one(name: str, change: Change, words: str, ends: str = REFUSED) -> Input:

@@ -94,7 +94,7 @@ def acted(address: str) -> tuple[str, str]:
     except ServerFault as fault:
         return INVALID, str(fault)
     assert np.isfinite(actions).all()
-    return (TOLD if controller.beyond.text else TAKEN), controller.beyond.text
+    return (TOLD if controller.watch.text else TAKEN), controller.watch.text
 
 
 def sends(message: Any) -> Answer:

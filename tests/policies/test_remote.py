@@ -23,7 +23,7 @@ import torch
 
 from enpire.cli import main
 from enpire.environment import Job, PolicyCameras, Stations, build_stations
-from enpire.environment.core.clipping import ClippedActions
+from enpire.environment.core.policy_watch import PolicyWatch
 from enpire.errors import PolicyError, UsageError
 from enpire.observe import policy_loading
 from enpire.policies import (
@@ -287,20 +287,20 @@ def test_actions_that_are_clipped_are_told(stations, caplog: pytest.LogCaptureFi
     with listening(foreign(degrees)) as address:
         controller = RemotePolicy.find(address).controller(stations)
         episode(stations, controller)
-    assert controller.beyond.share == 1.0
-    assert "100% of its" in controller.beyond.text
+    assert controller.watch.share == 1.0
+    assert "100% of its" in controller.watch.text
     assert len([r for r in caplog.records if "up to 57.3, and are clipped" in r.message]) == 1
 
 
 def test_a_few_beyond_are_no_news() -> None:
-    counted = ClippedActions("p")
+    counted = PolicyWatch("p")
     counted.count(np.array([[0.0, 1.2]] * 9 + [[0.5, -1.0]] * 100))
     assert counted.text == ""
     assert counted.share == pytest.approx(9 / 109)
 
 
 def test_actions_that_are_all_the_same_are_told() -> None:
-    counted = ClippedActions("p")
+    counted = PolicyWatch("p")
     counted.count(np.zeros((1, 49, 2)))
     assert counted.text == "", "too few to say so"
     counted.count(np.zeros((1, 5, 2)))

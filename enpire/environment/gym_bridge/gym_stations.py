@@ -19,10 +19,10 @@ from collections.abc import Callable
 import numpy as np
 
 from enpire.environment.control.sensing import Readings
-from enpire.environment.core.clipping import ClippedActions
 from enpire.environment.core.controller import Controller, RandomActions, intervened, rewound
 from enpire.environment.core.jobs import Job
 from enpire.environment.core.policy_cameras import PolicyCameras
+from enpire.environment.core.policy_watch import PolicyWatch
 from enpire.environment.core.task import Parameter
 from enpire.environment.gym_bridge.episode_signs import EpisodeSigns
 from enpire.environment.gym_bridge.gym_process import (
@@ -57,7 +57,7 @@ class ScriptedActions:
 
     def __init__(self) -> None:
         """Nothing is suggested yet."""
-        self.beyond = ClippedActions("the demonstrator")
+        self.watch = PolicyWatch("the demonstrator")
         self.suggested: dict[int, Float32Array] = {}  # by its stations, for each one's next action
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
@@ -66,7 +66,7 @@ class ScriptedActions:
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
         """What was suggested."""
         actions = np.stack([self.suggested[row] for row in rows.tolist()])
-        self.beyond.count(actions)
+        self.watch.count(actions)
         return actions
 
 

@@ -21,7 +21,8 @@ PRESSED = 0.5  # share of the force limit that a hand feels which still presses 
 AT = 0.03  # of a joint from its posture, so that the hand is there [rad]
 # A servo without feed-forward misses its setpoint by its load over its gain, and by its friction.
 EXACT = 0.002  # of a joint from its posture, once its setpoint makes up for that [rad]
-TRIM = 0.25  # share of what is missed by which a setpoint is moved on in a control period
+TRIM = 0.25  # share of what is missed by which a setpoint is moved on in `TRIM_EVERY`
+TRIM_EVERY = 0.04  # a station that acts less often moves it as far in the same time [s]
 TRIM_LIMIT = 1.5  # time for it; where a joint is held, the look decides [s]
 
 
@@ -51,6 +52,7 @@ class PhysicalReset:
         self._step = RestoringStep.EASE
         self._periods = 0
         self._seen: list[Readings] = []
+        self._share = 1.0 - (1.0 - TRIM) ** (period / TRIM_EVERY)
         self._trim: FloatArray | None = None  # of the setpoints, beyond the posture [rad]
         self._trimmed = 0  # periods
         self.arrived = False  # in this very period
@@ -145,7 +147,8 @@ class PhysicalReset:
         if self._distance(readings) < EXACT or self._trimmed * self._period > TRIM_LIMIT:
             return True
         missed = self._restorer.posture[0] - readings.joints[0]
-        self._trim = TRIM * missed if self._trim is None else self._trim + TRIM * missed
+        further = self._share * missed
+        self._trim = further if self._trim is None else self._trim + further
         return False
 
     def _distance(self, readings: Readings) -> float:

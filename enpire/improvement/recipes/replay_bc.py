@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from enpire.improvement.behaviour_cloning import Kind, Training, clone
-from enpire.improvement.data import has_expert, instructive
+from enpire.improvement.behaviour_cloning import Kind, Training, clone, worth_cloning
+from enpire.improvement.data import has_expert
 from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.policies import ChunkPolicy, FlowPolicy, PicturePolicy, PictureSpec
 from enpire.types import Episode
@@ -41,7 +41,7 @@ class ReplayCloning:
     def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`; starts from new weights, which forgets earlier mistakes."""
         chosen = self.chosen(given)
-        examples = sum(int(instructive(episode).sum()) for episode in chosen)
+        examples = sum(int(rows.sum()) for rows in worth_cloning(given, chosen))
         usual = int(max(LEAST_STEPS, PASSES * examples / self.training.batch))
         fitted = clone(given, chosen, self.policy, self.training, min(usual, MOST_STEPS))
         return Candidate(fitted.policy, fitted.numbers(len(chosen)))

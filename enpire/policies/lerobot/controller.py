@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from enpire.environment.core.clipping import ClippedActions
+from enpire.environment.core.policy_watch import PolicyWatch
 from enpire.policies.chunk_sampler import Answers, ChunkSampler
 from enpire.policies.lerobot.model import LeRobotModel
 from enpire.policies.lerobot.spec import LeRobotSpec
@@ -116,7 +116,7 @@ class LeRobotController(SeeingController):
         chunked(np.zeros((1, history, spec.observation), np.float32), [0], pictures=blank)
         self._forgetting = getattr(model.config, "temporal_ensemble_coeff", None)
         self._ensembles: dict[int, TemporalEnsemble] = {}
-        self.beyond = ClippedActions(f"the {spec.task or 'LeRobot'} policy")
+        self.watch = PolicyWatch(f"the {spec.task or 'LeRobot'} policy")
         self._familiar = model.familiar
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
@@ -130,9 +130,9 @@ class LeRobotController(SeeingController):
         felt = self.felt(seen)
         if self._familiar is not None:
             middle, spread = self._familiar
-            self.beyond.shown(np.abs(felt[:, -1] - middle) / np.maximum(spread, LEAST))
+            self.watch.shown(np.abs(felt[:, -1] - middle) / np.maximum(spread, LEAST))
         chunks: Float32Array = self._infer(felt, seeds, pictures=self.shown(states))
-        self.beyond.count(chunks[:, : self._spec.execute])
+        self.watch.count(chunks[:, : self._spec.execute])
         if self._forgetting is None:
             return chunks[:, : self._spec.execute]
         rows = {id(one): row for row, one in self._states.items()}

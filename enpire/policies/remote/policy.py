@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from enpire.environment import StationBackend, instruction
-from enpire.environment.core.clipping import ClippedActions
+from enpire.environment.core.policy_watch import PolicyWatch
 from enpire.errors import PolicyError, ServerFault, UsageError, printable
 from enpire.policies.description import described
 from enpire.policies.policy_runner import ChunkRequest, PolicyState
@@ -238,7 +238,7 @@ class RemoteController(SeeingController):
         self._client = PolicyClient(spec.address, spec.timeout, spec.patience)
         self._tried = False  # since the last fault
         self._length = spec.chunk  # of its chunks; 0: it does not say, and none has come
-        self.beyond = ClippedActions(f"the policy at {spec.address}")
+        self.watch = PolicyWatch(f"the policy at {spec.address}")
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """See `Controller`.
@@ -310,7 +310,7 @@ class RemoteController(SeeingController):
             self._tried = False
             raise
         if self._tried:
-            self.beyond.count(chunks[:, : self._spec.execute])
+            self.watch.count(chunks[:, : self._spec.execute])
         return chunks
 
     def _actions_of(self, answer: dict[str, Any]) -> Float32Array:

@@ -1,4 +1,4 @@
-"""Whether what a policy or a script asks for is beyond what a station carries out, or all one."""
+"""Signs that a policy or a script speaks of other units, or that nothing reaches it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ SHOWN = 3  # entries of an action in a message
 SHARE, FEWEST = 0.1, 50  # of actions, from which it is said, once so many have come
 
 
-class ClippedActions:
-    """Counts actions with an entry beyond [-1, 1], which stations clip, and says once if many.
+class PolicyWatch:
+    """Counts what is odd about a policy's actions and what it is shown, and says once if much is.
 
-    So it does of actions that are all the same, whatever is seen: as of a policy whose answers are
-    rounded to whole numbers, or that nothing reaches. And of what a policy is shown, where that is
-    far from all that it was trained on.
+    Three things are odd: actions with an entry beyond [-1, 1], which stations clip; actions that
+    are all the same, whatever is seen, as of a policy whose answers are rounded to whole numbers;
+    and observations that are far from all that it was trained on.
     """
 
     def __init__(self, name: str) -> None:
