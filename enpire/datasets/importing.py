@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,14 @@ from enpire.datasets import compatibility, notices
 from enpire.datasets.camera_columns import CameraColumns, Shown
 from enpire.datasets.columns import ACTION, PICTURES, POLICY, SEED, STATE
 from enpire.datasets.compatibility import Allowed, Chosen, TaskInterface
-from enpire.datasets.folder import Extent, Frames, describe, read_frames, require_paced
+from enpire.datasets.folder import (
+    Description,
+    Extent,
+    Frames,
+    describe,
+    read_frames,
+    require_paced,
+)
 from enpire.datasets.joints import (
     TILT,
     ArmModel,
@@ -73,104 +81,157 @@ def demonstrations(
         StoreError: there is no dataset, or what it has is not what the task means.
     """
     allowed = allowed or Allowed()
-    folder = folder.resolve()
-    said = describe(folder)
-    of_joints = arms is not None and has_joints(said.features, (STATE, ACTION), arms.axes, allowed)
-    if not of_joints:
-        compatibility.require_no_joints(folder, said.features, wanted)
-    seen = STATE if of_joints else compatibility.seen_column(said.features)
-    named = wanted
-    if of_joints and arms is not None:
-        named = replace(wanted, task=arms.name, observation=arms.axes.keys, action=arms.axes.keys)
-    chosen = [
-        compatibility.choose(folder, said.features, c, named, allowed) for c in (seen, ACTION)
+    source = _read(folder.resolve(), wanted, allowed, arms, shown)
+    meaning = _meaning(source, wanted, allowed, sees=shown is not None)
+    moved = _compared(meaning, source.chosen[0].column, wanted, allowed)
+    good, by = compatibility.successes(source.frames, source.features, allowed)
+    episodes = _episodes(source, meaning, wanted, good)
+    twice = compatibility.told_twice(source.frames, np.hstack(meaning.given[::-1]))
+    pictures = shown is None and any(name.startswith(PICTURES) for name in source.features)
+    assumed = [
+        by,
+        source.paced,
+        *(one.said for one in source.chosen),
+        *meaning.said,
+        moved,
+        twice,
+        *notices.noticed(
+            meaning.frames,
+            source.about,
+            (meaning.actions, meaning.observations[:, meaning.known]),
+            _known(wanted, meaning.known),
+        ),
+        "" if source.cameras is None else source.cameras.said,
+        "without its pictures" if pictures else "",
     ]
-    taken_at = compatibility.resampled_rate if of_joints else compatibility.rate
-    fps, paced = taken_at(folder, said.fps, wanted, allowed)
-    compatibility.require_renamed(folder, said.features, allowed, seen)
+    return Imported(episodes, tuple(text for text in assumed if text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A dataset's frames, and what its columns are taken for.
+
+    about: what it says of itself. chosen: entries of its columns of observations and of actions.
+    arms: by which its joint positions are understood; None: it speaks as the task does. fps: its
+    rate, and paced: what was assumed of it. cameras: of its pictures, where policies see.
+    """
+
+    frames: Frames
+    about: Description
+    chosen: tuple[Chosen, Chosen]
+    arms: ArmModel | None
+    fps: float
+    paced: str
+    cameras: CameraColumns | None
+
+    @property
+    def features(self) -> dict[str, Any]:
+        """Its columns, by their names."""
+        return self.about.features
+
+
+def _read(
+    folder: Path,
+    wanted: TaskInterface,
+    allowed: Allowed,
+    arms: ArmModel | None,
+    shown: Shown | None,
+) -> _Source:
+    """Choose a dataset's columns and read them; raises as `demonstrations`."""
+    about = describe(folder)
+    features = about.features
+    if arms is not None and not has_joints(features, (STATE, ACTION), arms.axes, allowed):
+        arms = None
+    named = wanted
+    if arms is None:
+        compatibility.require_no_joints(folder, features, wanted)
+        seen = compatibility.seen_column(features)
+    else:
+        seen, keys = STATE, arms.axes.keys
+        named = replace(wanted, task=arms.name, observation=keys, action=keys)
+    observed, done = (
+        compatibility.choose(folder, features, column, named, allowed) for column in (seen, ACTION)
+    )
+    taken_at = compatibility.rate if arms is None else compatibility.resampled_rate
+    fps, paced = taken_at(folder, about.fps, wanted, allowed)
+    compatibility.require_renamed(folder, features, allowed, seen)
     cameras = None
     if shown is not None:
-        cameras = CameraColumns(folder, said.features, shown, allowed.rename)
-    told = [name for name in (POLICY, SEED, HELP) if name in said.features]
-    success = compatibility.success_columns(said.features, allowed)
-    more = notices.more_columns(said.features)
-    pointing = pointing_columns(folder, said)
+        cameras = CameraColumns(folder, features, shown, allowed.rename)
+    told = [name for name in (POLICY, SEED, HELP) if name in features]
+    success = compatibility.success_columns(features, allowed)
+    pointing = pointing_columns(folder, about)
+    more = notices.more_columns(features)
     columns = list(dict.fromkeys([seen, ACTION, *success, *told, *more, *pointing]))
-    frames = read_frames(folder, said, columns)
-    require_paced(frames, (fps, said.fps))
-    notices.require_ends(frames, said.features)
-    require_pointed(frames, said, pointing)
-    values = [_values(frames, each) for each in chosen]
-    pair = values[1][0], values[0][0]
-    if of_joints and arms is not None:
-        if shown is None and len(arms.felt) < len(wanted.observation):
-            missing = [n for i, n in enumerate(wanted.observation) if i not in arms.felt]
-            raise StoreError(
-                f"{folder} has joint positions, and {wanted.task} shows its policies what a "
-                f"tracker says ({missing[0]}, ...), too: only policies that see by cameras do "
-                "without, --images 64"
-            )
-        meaning = _of_joints(frames, pair, arms, fps, wanted, allowed)
-    else:
-        clipped = compatibility.within_one(frames, chosen[1], pair[0], allowed.clip)
+    frames = read_frames(folder, about, columns)
+    require_paced(frames, (fps, about.fps))
+    notices.require_ends(frames, features)
+    require_pointed(frames, about, pointing)
+    return _Source(frames, about, (observed, done), arms, fps, paced, cameras)
+
+
+def _meaning(source: _Source, wanted: TaskInterface, allowed: Allowed, *, sees: bool) -> _Meaning:
+    """What a dataset's frames mean to a task; sees: policies do, by cameras."""
+    frames, arms = source.frames, source.arms
+    (observed, of_observed), (done, of_done) = (_values(frames, each) for each in source.chosen)
+    if arms is None:
+        clipped = compatibility.within_one(frames, source.chosen[1], done, allowed.clip)
         every = tuple(range(len(wanted.observation)))
         numbers = tuple(tuple(range(extent.length)) for extent in frames.extents)
-        meaning = _Meaning(frames, pair[0].clip(-1.0, 1.0), pair[1], every, numbers, (clipped,))
-    rate = wanted.hz if of_joints else fps
-    moved = _compared(meaning, seen, wanted, allowed)
-    good, by = compatibility.successes(frames, said.features, allowed)
-    helped = frames.flags(HELP) if HELP in told else np.zeros(len(frames), bool)
+        said = (of_observed, of_done, clipped)
+        given = observed, done
+        return _Meaning(
+            frames, done.clip(-1.0, 1.0), observed, every, numbers, given, source.fps, said
+        )
+    if not sees and len(arms.felt) < len(wanted.observation):
+        missing = [n for i, n in enumerate(wanted.observation) if i not in arms.felt]
+        raise StoreError(
+            f"{frames.folder} has joint positions, and {wanted.task} shows its policies what a "
+            f"tracker says ({missing[0]}, ...), too: only policies that see by cameras do "
+            "without, --images 64"
+        )
+    made = _of_joints(source, arms, (observed, done), wanted, allowed)
+    return replace(made, said=(of_observed, of_done, *made.said))
+
+
+def _episodes(
+    source: _Source, meaning: _Meaning, wanted: TaskInterface, good: Sequence[bool]
+) -> tuple[Episode, ...]:
+    """Its episodes; good: which are successes."""
+    frames, features = source.frames, source.features
+    helped = frames.flags(HELP) if HELP in features else np.zeros(len(frames), bool)
     pictured = [np.arange(0, extent.length, EVERY) for extent in meaning.frames.extents]
     films = [NO_PICTURES] * len(pictured)
-    if cameras is not None:
+    if source.cameras is not None:
         newest = [
             [which[i] for i in at] for at, which in zip(pictured, meaning.newest, strict=True)
         ]
-        films = cameras.read(frames, newest)
+        films = source.cameras.read(frames, newest)
     made: list[Episode] = []
     for i, (extent, mine) in enumerate(zip(frames.extents, meaning.frames.extents, strict=True)):
         rows = slice(mine.first, mine.end)
         verdict = _verdict(good[i])
         made.append(
             Episode(
-                id=f"imported-{folder.name}-{extent.index:06d}",
+                id=f"imported-{frames.folder.name}-{extent.index:06d}",
                 task=wanted.task,
-                seed=_seed(frames, extent, SEED in told),
+                seed=_seed(frames, extent, SEED in features),
                 purpose=Purpose.DEMONSTRATION,
-                policy=_policy(frames, extent, POLICY in told),
+                policy=_policy(frames, extent, POLICY in features),
                 round=0,
                 station=0,
                 verdict=verdict,
                 times=Times(),
                 observations=meaning.observations[rows].astype(np.float32),
                 actions=meaning.actions[rows].astype(np.float32),
-                stamps=(1.0 / rate) * np.arange(mine.length, dtype=np.float64),
+                stamps=(1.0 / meaning.rate) * np.arange(mine.length, dtype=np.float64),
                 rewards=verdict.rewards(mine.length),
                 intervened=helped[extent.first + np.array(meaning.newest[i])],
                 pictures=films[i],
                 pictured=pictured[i] if len(films[i]) else np.zeros(0, np.int64),
             )
         )
-    twice = compatibility.told_twice(frames, np.hstack(pair))
-    pictures = shown is None and any(name.startswith(PICTURES) for name in said.features)
-    assumed = [
-        by,
-        paced,
-        *(one.said for one in chosen),
-        *(whole for _, whole in values),
-        *meaning.said,
-        moved,
-        twice,
-        *notices.noticed(
-            meaning.frames,
-            said,
-            (meaning.actions, meaning.observations[:, meaning.known]),
-            _known(wanted, meaning.known),
-        ),
-        "" if cameras is None else cameras.said,
-        "without its pictures" if pictures else "",
-    ]
-    return Imported(tuple(made), tuple(text for text in assumed if text))
+    return tuple(made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +240,8 @@ class _Meaning:
 
     frames: a row per period. actions: (periods, act). observations: (periods, obs), and `known`,
     those entries of them that the dataset tells. newest: of each episode the newest frame in each
-    of its periods. said: what was assumed.
+    of its periods. given: observations and actions as the dataset has them, (frames, n) each. rate:
+    of the periods [Hz]. said: what was assumed.
     """
 
     frames: Frames
@@ -187,23 +249,25 @@ class _Meaning:
     observations: FloatArray
     known: tuple[int, ...]
     newest: tuple[tuple[int, ...], ...]
+    given: tuple[FloatArray, FloatArray]
+    rate: float
     said: tuple[str, ...]
 
 
 def _of_joints(
-    frames: Frames,
-    pair: tuple[FloatArray, FloatArray],
+    source: _Source,
     arms: ArmModel,
-    fps: float,
+    given: tuple[FloatArray, FloatArray],
     wanted: TaskInterface,
     allowed: Allowed,
 ) -> _Meaning:
-    """What a task makes of joint positions; pair: where axes were sent, and where they were.
+    """What a task makes of joint positions; given: where axes were, and where they were sent.
 
     Raises:
         StoreError: they are not those of its arm, or its hand is not where the task is.
     """
-    recorded = in_our_units(frames, pair[1], pair[0], arms.axes, allowed)
+    frames, fps = source.frames, source.fps
+    recorded = in_our_units(frames, *given, arms.axes, allowed)
     require_of_arm(frames, recorded, arms.axes, arms.ranges, arms.name)
     parts: list[Resampled] = []
     for extent in frames.extents:
@@ -245,6 +309,8 @@ def _of_joints(
         np.concatenate([each.observations for each in made]).astype(np.float64),
         arms.felt,
         newest,
+        given,
+        wanted.hz,
         notes,
     )
 

@@ -70,6 +70,16 @@ class PhysicalReset:
         """How far setpoints are ahead of joints at the start, (arms, dof) [rad]."""
         return self._restorer.bearing
 
+    def start(self, joints: FloatArray) -> FloatArray:
+        """Setpoints of joints (arms, dof) that a policy begins with; joints: as measured, all [rad].
+
+        They are those of a fast reset, but of a joint that is held, which stays where it is.
+        """
+        posture = self._restorer.posture[0]
+        there = np.abs(joints - posture) < EXACT
+        begin: FloatArray = np.where(there, posture, joints) + self.bearing
+        return begin
+
     @property
     def fixture(self) -> tuple[str, ...]:
         """What of the station's fixture is to be on."""
@@ -84,8 +94,7 @@ class PhysicalReset:
         """The skills' next action from one station's readings, or None: see `homing`.
 
         Once the joints are measured at their posture `arrived` is set for one period: the setpoints
-        are to be brought back to the joints and their bearing, as a fast reset has them. Then the
-        hands rest.
+        are to be brought to `start`. Then the hands rest.
 
         Raises:
             ResetFailed: the try is over, and why the scene is not in place.

@@ -135,7 +135,7 @@ class Resets:
                         self.control.relax(row, restoring.pressed)
                     elif restoring.arrived:
                         measured = self.control.measured(rows[i : i + 1])[0]
-                        self.control.set(row, measured + restoring.bearing, restoring.posture[1])
+                        self.control.set(row, restoring.start(measured), restoring.posture[1])
                     elif restoring.looked():
                         self.end_try(row, state)  # `settle` has the last word
                     elif restoring.homing:
