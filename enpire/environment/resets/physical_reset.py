@@ -71,7 +71,7 @@ class PhysicalReset:
         return self._restorer.bearing
 
     def start(self, joints: FloatArray) -> FloatArray:
-        """Setpoints of joints (arms, dof) that a policy begins with; joints: as measured, all [rad].
+        """Setpoints (arms, dof) that a policy begins with; joints: as measured, both in rad.
 
         They are those of a fast reset, but of a joint that is held, which stays where it is.
         """
