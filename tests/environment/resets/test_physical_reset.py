@@ -22,7 +22,6 @@ from enpire.environment import (
 from enpire.environment.control import kernels
 from enpire.environment.resets.physical_reset import (
     AT,
-    EXACT,
     TRIES,
     TRIM,
     TRIM_LIMIT,
@@ -100,7 +99,7 @@ def test_the_way_back_keeps_speeds_and_never_jumps() -> None:
     assert moved > 0.02
     target = stations.task.targets[0]  # type: ignore[attr-defined]
     setpoints = stations.control.setpoints[0]
-    np.testing.assert_allclose(setpoints, posture(target)[0], atol=EXACT)
+    np.testing.assert_array_equal(setpoints, posture(target)[0])
     np.testing.assert_allclose(joints, posture(target)[0][0], atol=AT)
 
 
@@ -129,7 +128,24 @@ def test_setpoints_of_hands_that_bear_a_load_stay_ahead_of_joints_at_their_postu
     np.testing.assert_allclose(restoring.posture[0], 0.05 - TRIM * 0.02)
     restoring.next(readings(np.full((1, 5), 0.001)))
     assert restoring.arrived, "joints are measured at the posture, and not at their setpoints"
-    np.testing.assert_allclose(restoring.bearing, 0.05)
+    np.testing.assert_allclose(restoring.start(np.zeros((1, 5))), 0.05)
+
+
+def test_a_policy_begins_with_the_setpoints_of_a_fast_reset_but_of_a_joint_that_is_held() -> None:
+    measured = np.array([[0.001, -0.0015, 0.0, 0.02, 0.001]])
+    np.testing.assert_array_equal(eased().start(measured), [[0.0, 0.0, 0.0, 0.02, 0.0]])
+
+
+@pytest.mark.parametrize("period", [0.02, 0.04, 0.08])
+def test_setpoints_of_a_joint_that_is_held_go_as_far_in_a_time_at_any_control_rate(
+    period: float,
+) -> None:
+    restoring = PhysicalReset(Reach(), Look(), period)
+    while not restoring.homing:
+        restoring.next(readings(np.full((1, 5), 0.02)))
+    for _ in range(round(0.08 / period) - 1):
+        restoring.next(readings(0.02 + restoring.posture[0]))  # joints follow their setpoints
+    np.testing.assert_allclose(0.02 + restoring.posture[0], 0.02 * (1 - TRIM) ** 2)
 
 
 def test_a_joint_that_is_held_off_its_posture_is_left_to_the_look() -> None:
