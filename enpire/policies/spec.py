@@ -107,18 +107,20 @@ class PictureSpec(ChunkSpec):
         )
 
 
-def shape_for(task: str, stations: StationBackend, execute: int) -> ChunkSpec:
+def shape_for(task: str, stations: StationBackend, execute: int, history: int) -> ChunkSpec:
     """The shape of a network for these stations: one that sees by cameras where policies do.
 
-    execute: how many actions of a chunk are carried out before it is asked again.
+    execute: how many actions of a chunk are carried out before it is asked again. history: how many
+    observations it sees.
     """
     policy_cameras = stations.policy_cameras
     sizes = stations.observation_size, stations.action_size
     if policy_cameras is None:
-        return ChunkSpec(task, *sizes, execute=execute)
+        return ChunkSpec(task, *sizes, history, execute=execute)
     return PictureSpec(
         task,
         *sizes,
+        history,
         execute=execute,
         cameras=policy_cameras.cameras,
         size=policy_cameras.size,

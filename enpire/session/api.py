@@ -103,6 +103,7 @@ class ImproveOptions(PlaceOptions, total=False):
     collect: int
     exploration: float
     execute: int
+    history: int
     max_pairs: int | Literal["auto"]
     sealed_episodes: int
     target_bound: Literal["point", "lower"]

@@ -74,6 +74,12 @@ SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
         "8",
         "of a chunk's 8 actions that are carried out before the policy is asked again",
     ),
+    "history": (
+        positive,
+        "3",
+        "observations that a policy sees, the newest and earlier ones; a policy that sees only the "
+        "newest cannot copy that it has just stood still",
+    ),
     "max_pairs": (
         number_or_auto,
         "auto",
@@ -152,6 +158,7 @@ OF_TASK = (
     "collect",
     "exploration",
     "execute",
+    "history",
 )
 """What a task's `loop.toml` may set."""
 OF_RECIPES = ("recipe", "first_recipe")  # each may have a table `NAME_settings` beside it

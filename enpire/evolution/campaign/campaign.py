@@ -164,7 +164,7 @@ class Campaign:
         self._first = first
         self.stations: StationBackend = fleet.stations
         size = self.stations.action_size
-        self._spec = shape_for(settings.task, self.stations, settings.execute)
+        self._spec = shape_for(settings.task, self.stations, settings.execute, settings.history)
 
         def acts(policy: Policy, name: str) -> Controller:
             inner = policy_host.controller(policy, self.stations, team.confinement)

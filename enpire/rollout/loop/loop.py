@@ -101,7 +101,7 @@ class Loop:
         self.trainer = trainer
         self.budget = budget
         self.state = state
-        self.spec = shape_for(settings.task, self.stations, settings.execute)
+        self.spec = shape_for(settings.task, self.stations, settings.execute, settings.history)
         asked = settings.target, settings.sealed_episodes, settings.target_bound
         self._sealed = Sealed(run.ledger, *asked)
         self._known = EpisodeCache(run, self.stations)

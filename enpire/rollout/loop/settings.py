@@ -20,20 +20,20 @@ class LoopSettings:
     run whose demonstrations are this one's too. demonstrations: seed demonstrations.
     start_episodes: evaluation of the first policy. collect: episodes a round with exploration.
     exploration: chance that a chunk of theirs is varied. execute: actions of a chunk that are
-    carried out before the policy is asked again. max_pairs: after so many pairs without a decision
-    the incumbent stays, unless the candidate is promising (`comparison.decide`); 0: as many as the
-    incumbent's success asks for (`pairs.enough_pairs`). sealed_episodes: the fewest of an
-    examination. target_bound: what of an examination is held against the target, `point` or `lower`
-    (`sealed_rule`). recipe: of the rounds, in order, the last one goes on; recipe_settings,
-    first_recipe_settings: by dotted name. verify: by `sensors`, or by `cameras` where the task is
-    verified by them. images: size of the pictures that policies see [px], or 0. vary_looks: each
-    episode looks different in them. staleness: rounds that a round's collection may begin ahead,
-    under the policy of then, beside training and evaluation; collect_share: of robot time that it
-    then has beside an evaluation, 0.0 is what would otherwise be idle. pace: free, or real for
-    twins on the clock on the wall; the rest is in seconds, see `Conditions`. allocate, abort, hard:
-    of a round's episodes, see `CollectionStrategy`. world: in place of the task's. helper: who
-    helps in collections, and settings of the device in their hands; see
-    `session/teleop_options.py`.
+    carried out before the policy is asked again. history: observations that it sees. max_pairs:
+    after so many pairs without a decision the incumbent stays, unless the candidate is promising
+    (`comparison.decide`); 0: as many as the incumbent's success asks for (`pairs.enough_pairs`).
+    sealed_episodes: the fewest of an examination. target_bound: what of an examination is held
+    against the target, `point` or `lower` (`sealed_rule`). recipe: of the rounds, in order, the
+    last one goes on; recipe_settings, first_recipe_settings: by dotted name. verify: by `sensors`,
+    or by `cameras` where the task is verified by them. images: size of the pictures that policies
+    see [px], or 0. vary_looks: each episode looks different in them. staleness: rounds that a
+    round's collection may begin ahead, under the policy of then, beside training and evaluation;
+    collect_share: of robot time that it then has beside an evaluation, 0.0 is what would otherwise
+    be idle. pace: free, or real for twins on the clock on the wall; the rest is in seconds, see
+    `Conditions`. allocate, abort, hard: of a round's episodes, see `CollectionStrategy`. world: in
+    place of the task's. helper: who helps in collections, and settings of the device in their
+    hands; see `session/teleop_options.py`.
     """
 
     task: str
@@ -51,6 +51,7 @@ class LoopSettings:
     collect: int = 300
     exploration: float = 0.3
     execute: int = 8
+    history: int = 3
     max_pairs: int = 0
     sealed_episodes: int = 300
     target_bound: str = POINT
