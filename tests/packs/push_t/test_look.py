@@ -131,3 +131,17 @@ def test_no_hostile_scene_makes_a_success_of_a_failure(bench: Bench) -> None:
     for scene in scenes(bench.stations.twin.model, "task_tag0", at):
         views = scene.spoil(beside, success)
         assert bench.judge(views).outcome is Outcome.FAILURE, scene.name
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_a_picture_of_success_in_one_view_makes_none_of_a_block_that_is_nearly_there(
+    bench: Bench, index: int
+) -> None:
+    """Both views then show nearly the same, and the fit of both may be that of the picture."""
+    x, y, yaw = GOAL
+    success = bench.views(*GOAL)
+    for off in (0.0034, 0.004, 0.005):
+        for way in (0.0, np.pi / 2, np.pi, -np.pi / 2):
+            views = bench.views(x + off * np.cos(way), y + off * np.sin(way), yaw)
+            views[index] = replace(views[index], image=success[index].image)
+            assert bench.judge(views).outcome is Outcome.FAILURE, (off, way)
