@@ -52,8 +52,8 @@ def judge_views(evidence: Evidence) -> Verdict:
     covered = np.nan if block is None else overlap(block.pose)
     alone = [covered] if block is None else [overlap(pose) for pose in block.alone]
     apart = max(abs(one - covered) for one in alone)
-    # What fits both may be as wrong as one view is: with a picture of a success before one camera it
-    # covered 0.980 where the block covered 0.869.
+    # What fits both may be as wrong as one view is: with a picture of a success before one camera
+    # 0.980 was told of a block that covered 0.869.
     off = float(np.hypot(TOGETHER, apart))
     verdict = _verdict(
         Predicate("covered", covered, COVERED, "", accuracy=off),
