@@ -131,6 +131,8 @@ def test_frames_of_an_example_stand_with_its_cluster(report: RunReport) -> None:
     elements = Elements(page(replace(report, strips={example: strip}))).found
     assert [a["alt"] for t, a in elements if t == "img"] == ["after 0.0 s", "after 1.0 s"]
     assert "No frames: no OpenGL" in page(replace(report, no_strips="no OpenGL"))
+    some = replace(report, strips={example: strip}, no_strips="no time")
+    assert "No frames of some: no time" in page(some)
 
 
 def test_a_run_that_has_only_begun_has_a_page_too(tmp_path: Path) -> None:
