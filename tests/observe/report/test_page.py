@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -140,14 +139,3 @@ def test_a_run_that_has_only_begun_has_a_page_too(tmp_path: Path) -> None:
         text = page(read_report(run))
     Elements(text)
     assert "nothing measured yet" in text
-
-
-@pytest.mark.slow
-def test_ten_thousand_episodes_take_seconds_and_few_bytes(tmp_path: Path) -> None:
-    with write_run(tmp_path / "run", scale=100) as run:
-        assert len(run.ledger.episodes()) == 10_000
-        began = time.process_time()
-        text = page(read_report(run))
-        took = time.process_time() - began
-    assert len(text.encode()) < 20e6
-    assert took < 20.0, "5 s on an idle machine"
