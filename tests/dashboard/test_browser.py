@@ -249,6 +249,10 @@ def test_runs_of_a_folder_are_compared(
         page.fill("#find-run", "run-1")
         assert page.locator("#runs tbody tr:visible").count() == 1
         page.fill("#find-run", "")
+        success = page.locator("#runs tbody tr:first-child td:nth-child(5)").bounding_box()
+        assert success["x"] + success["width"] <= WIDTHS[width][0], "seen without scrolling"
+        row = page.get_by_role("row").nth(1)
+        assert row.get_by_role("cell").count() == 8, "it is a table to a screen reader as well"
         seen.check("folder")
         for box in page.get_by_role("checkbox").all():
             box.check()
