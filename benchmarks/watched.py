@@ -211,10 +211,9 @@ def markdown(pairs: Sequence[WatchedPair], in_turn: bool) -> str:
     if in_turn:
         wall = ratio_of(pairs, lambda spent: spent.wall_s)
         lines.append(f"On the clock it takes {_percent(wall)}.")
-    served, shown = (lambda pair: pair.dashboard), (lambda pair: pair.browser)
-    lines.append(
-        f"The dashboard took {_share(pairs, served)} of a core, the browser {_share(pairs, shown)}."
-    )
+    served = _share(pairs, lambda pair: pair.dashboard)
+    shown = _share(pairs, lambda pair: pair.browser)
+    lines.append(f"The dashboard took {served} of a core, the browser {shown}.")
     return "\n".join(lines)
 
 
