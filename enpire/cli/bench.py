@@ -36,10 +36,12 @@ policy: how quickly a policy of LeRobot's answers and fine-tunes, through ours a
 loop, on the GPU where there is one: --policy DIR, or a SmolVLA with random weights (--size).
 fit: how well parameters that are hidden in twins are found again: arms', and those of an object
 that they handle. Each draw is kept; the same command goes on where it was.
+dash: how much more processor time a loop takes while a browser shows its dashboard.
 All but twin need a checkout."""
 DESCRIPTION = TWIN + (OTHERS if IN_CHECKOUT else "")
 
 SUBJECTS = [
+    "dash",
     "data",
     "fit",
     "fleet",
@@ -50,7 +52,7 @@ SUBJECTS = [
     "statistics",
     "twin",
 ]
-WITH_OPTIONS = ["recipes", "fleet", "statistics", "safety", "data", "policy", "fit"]
+WITH_OPTIONS = ["recipes", "fleet", "statistics", "safety", "data", "policy", "fit", "dash"]
 
 
 def _subject(name: str) -> ModuleType:
@@ -68,7 +70,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
     group = parser.add_argument_group("twin")
-    fleet = "; fleet: pin_box" if IN_CHECKOUT else ""
+    fleet = "; fleet: pin_box; dash: pick_cube" if IN_CHECKOUT else ""
     group.add_argument("--task", metavar="NAME", help=f"default zip_tie{fleet}")
     add_start(group)
     group.add_argument(

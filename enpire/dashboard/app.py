@@ -68,7 +68,7 @@ class Dashboard:
     def end(self) -> None:
         """End all streams, and what was begun for them."""
         self.over.set()
-        self._lazy.close()
+        self._live.close()
 
     def app(self) -> ASGIApp:
         """Return what serves all of it."""

@@ -37,15 +37,18 @@ class LazyThread:
         self._thread.submit(self._work, done, do)
         return done
 
-    def close(self) -> None:
-        """Do nothing more."""
+    def close(self, last: Callable[[], None] = lambda: None) -> None:
+        """Do nothing more but `last`: it gives back what belongs to the thread."""
         self._over.set()
-        self._thread.shutdown(wait=False, cancel_futures=True)
         for future in list(self._waited):  # who waits is not kept from leaving
             with suppress(InvalidStateError):  # it was done just now
                 future.set_exception(EnpireError("the server ends"))
+        self._thread.submit(last)
+        self._thread.shutdown(wait=False)
 
     def _work[T](self, done: Future[T], do: Callable[[], T]) -> None:
+        if self._over.is_set():
+            return
         began = time.monotonic()
         with suppress(InvalidStateError):  # it was closed meanwhile
             try:

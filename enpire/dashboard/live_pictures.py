@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import cv2
 
+from enpire.closing import Closing
 from enpire.dashboard.lazy_thread import LazyThread
 from enpire.errors import EnpireError
 from enpire.store import Run
@@ -40,8 +41,8 @@ class LoadedScene:
     camera: TwinCamera
 
 
-class ScenePainter:
-    """Draws stations; all of it belongs to the thread that calls."""
+class ScenePainter(Closing):
+    """Draws stations; all of it belongs to the thread that calls, `close` too."""
 
     def __init__(self) -> None:
         """Nothing is loaded yet."""
@@ -57,15 +58,25 @@ class ScenePainter:
         try:
             return self._drawn(folder, scenes, station)
         except EnpireError:  # other packs than those that are here, or no OpenGL
+            if folder in self._loaded:
+                self._unload(folder)
             self._loaded[folder] = None
             return None
+
+    def close(self) -> None:
+        """Let go of all that is loaded."""
+        while self._loaded:
+            self._unload(next(iter(self._loaded)))
+
+    def _unload(self, folder: Path) -> None:
+        loaded = self._loaded.pop(folder)
+        if loaded is not None:
+            loaded.camera.close()
 
     def _drawn(self, folder: Path, scenes: LiveScenes, station: int) -> bytes | None:
         if folder not in self._loaded:
             while len(self._loaded) >= MOST:
-                oldest = self._loaded.pop(next(iter(self._loaded)))
-                if oldest is not None:
-                    oldest.camera.close()
+                self._unload(next(iter(self._loaded)))
             self._loaded[folder] = self._load(folder)
         loaded = self._loaded[folder]
         if loaded is None:
@@ -87,15 +98,20 @@ class ScenePainter:
         return LoadedScene(copy, TwinCamera(copy.stations, view))
 
 
-class LivePictures:
+class LivePictures(Closing):
     """Has pictures drawn for who asks."""
 
     def __init__(self, thread: LazyThread, draw: Draw | None = None) -> None:
         """thread: that draws. draw: by a `ScenePainter`, unless given."""
-        self._draw = draw or ScenePainter()
+        self._painter = ScenePainter()
+        self._draw = draw or self._painter
         self._lock = threading.Lock()
         self._newest: dict[tuple[Path, int], tuple[float, Future[bytes | None]]] = {}
         self._thread = thread
+
+    def close(self) -> None:
+        """Let go of what pictures are drawn with, and of the thread, which does so itself."""
+        self._thread.close(self._painter.close)
 
     def picture(self, folder: Path, station: int) -> Future[bytes | None]:
         """Return a JPEG file of a station of a run, once it is drawn; None for none."""

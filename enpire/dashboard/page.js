@@ -138,6 +138,8 @@
         row.cells[0].append(box);
         row.cells[1].append(link);
         for (const at of [5, 6, 7]) row.cells[at].className = "n";
+        row.setAttribute("role", "row");
+        for (const cell of row.cells) cell.setAttribute("role", "cell");
         rows.set(line.name, row);
       }
       if (body.rows[place] !== row) body.insertBefore(row, body.rows[place] || null);

@@ -7,8 +7,6 @@ display: `MUJOCO_GL=egl` must be set before MuJoCo is imported.
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
@@ -170,22 +168,21 @@ def frames_at(
     camera: TwinCamera,
     episode: Episode,
     periods: Sequence[int],
-    until: float = math.inf,
+    enough: Callable[[], bool] = lambda: False,
 ) -> list[tuple[int, Image]]:
     """Return pictures of an episode at some of its control periods, each with its period.
 
     The period after the last one that was executed shows the end of the verification, as far as it
-    was repeated.
+    was repeated. enough: whether there is no more time; it is asked in every period.
 
     Raises:
-        StoreError: it does not repeat, ended before any of these periods, or is not over at the
-            monotonic time `until` [s].
+        StoreError: it does not repeat, ended before any of these periods, or there was no time.
     """
     taken: dict[int, Image] = {}
     camera.aim()
 
     def shoot(at: int) -> None:
-        if time.monotonic() > until:
+        if enough():
             replay.stations.abort("no time")
             raise StoreError(f"episode {episode.id} takes too long to be carried out again")
         if at in periods:

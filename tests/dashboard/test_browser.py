@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from tests.observe.report.ledgers import write_run
 
 sync_api = pytest.importorskip("playwright.sync_api")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+psutil = pytest.importorskip("psutil")
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or ""
 FLAGS = [
@@ -249,6 +251,10 @@ def test_runs_of_a_folder_are_compared(
         page.fill("#find-run", "run-1")
         assert page.locator("#runs tbody tr:visible").count() == 1
         page.fill("#find-run", "")
+        success = page.locator("#runs tbody tr:first-child td:nth-child(5)").bounding_box()
+        assert success["x"] + success["width"] <= WIDTHS[width][0], "seen without scrolling"
+        row = page.get_by_role("row").nth(1)
+        assert row.get_by_role("cell").count() == 8, "it is a table to a screen reader as well"
         seen.check("folder")
         for box in page.get_by_role("checkbox").all():
             box.check()
@@ -291,21 +297,34 @@ def test_a_report_with_one_of_everything_is_a_file_that_asks_for_nothing(
     seen.check("report-turned")
 
 
+def _processor_s() -> float:
+    """Processor time of this process, which serves, and of the browser [s]."""
+    this = psutil.Process()
+    total = 0.0
+    for each in (this, *this.children(recursive=True)):
+        with suppress(psutil.Error):  # it has just ended
+            times = each.cpu_times()
+            total += times.user + times.system
+    return total
+
+
 def test_a_hundred_runs_are_painted_at_once(browser: Any, tmp_path: Path) -> None:
+    """Processor time of all who take part is what it takes on a machine that does nothing else."""
     first = tmp_path / "run-000"
     write_run(first, scale=10).close()
     for number in range(1, 100):
         shutil.copytree(first, tmp_path / f"run-{number:03d}")
     with served(tmp_path) as server:
-        times = []
+        times, paints = [], []
         for _ in range(3):  # the first one has the ledgers read
             seen = Seen(browser, "desk")
-            began = time.monotonic()
+            seen.page.goto("about:blank")  # the browser has begun
+            began = _processor_s()
             seen.page.goto(server.address)
             seen.page.wait_for_selector("#runs tbody tr:nth-child(100)")
-            times.append(time.monotonic() - began)
-            paint = seen.page.evaluate(
-                "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+            times.append(_processor_s() - began)
+            paints += seen.page.evaluate(
+                "performance.getEntriesByName('first-contentful-paint').map(e => e.startTime)"
             )
-        print(json.dumps({"rows_s": times, "first_paint_ms": paint}))
-        assert min(times) < 2.0, "1 s on an idle machine"
+        print(json.dumps({"processor_s": times, "first_paint_ms": paints}))
+        assert min(times) < 1.0

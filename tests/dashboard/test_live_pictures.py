@@ -95,6 +95,31 @@ def test_who_waits_is_told_when_the_thread_ends() -> None:
     go.set()
 
 
+def test_what_is_drawn_with_is_given_back_by_the_thread_that_took_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """OpenGL has it so."""
+    threads: list[int] = []
+    ended = threading.Event()
+
+    class Camera:
+        def close(self) -> None:
+            threads.append(threading.get_ident())
+            ended.set()
+
+    def draw(self: ScenePainter, folder: Path, station: int) -> bytes:
+        threads.append(threading.get_ident())
+        self._loaded[folder] = live_pictures.LoadedScene(copy=None, camera=Camera())  # type: ignore[arg-type]
+        return b"x"
+
+    monkeypatch.setattr(ScenePainter, "__call__", draw)
+    pictures = LivePictures(LazyThread())
+    pictures.picture(RUN, 0).result(5.0)
+    pictures.close()
+    assert ended.wait(5.0)
+    assert threads[0] == threads[1] != threading.get_ident()
+
+
 def test_a_run_without_scenes_has_no_picture(tmp_path: Path) -> None:
     with Run.create(tmp_path / "run", {"loop": {"task": "pick_cube"}}) as run:
         assert ScenePainter()(run.folder, 0) is None

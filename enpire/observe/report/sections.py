@@ -248,7 +248,7 @@ def failures(report: RunReport) -> str:
         paragraph(about, "soft") if known.failures else "",
         *(_cluster(cluster, report) for cluster in known.clusters),
         paragraph(f"{rest} more failures are in smaller clusters.", "soft") if rest else "",
-        paragraph(f"No frames: {report.no_strips}.", "soft") if report.no_strips else "",
+        _without_frames(report),
         folded(
             f"{_count(sum(known.void.values()), 'episode')} void: they say nothing of a policy",
             table(("reason", "episodes"), void, (1,)),
@@ -278,6 +278,13 @@ def _cluster(cluster: FailureCluster, report: RunReport) -> str:
         f"{_strip(strip) if strip else ''}"
         f'<div class="margins">{margins}</div></div>'
     )
+
+
+def _without_frames(report: RunReport) -> str:
+    if not report.no_strips:
+        return ""
+    which = "No frames of some" if report.strips else "No frames"
+    return paragraph(f"{which}: {report.no_strips}.", "soft")
 
 
 def _missed(one: PredicateMargins) -> str:

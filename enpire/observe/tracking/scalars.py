@@ -21,6 +21,7 @@ from enpire.types import JUDGED, Estimate, Outcome, Purpose
 
 HUNDRED = 100  # collected episodes whose success is one point
 FIRST = "policy-0"
+SAME_S = 1e-3  # of robot time that is summed up otherwise
 CLOSING = frozenset({"promoted", "kept", "rejected", "dropped", "failed"})
 """Kinds of the decisions after which a candidate is measured no longer."""
 
@@ -69,6 +70,14 @@ class Tracker(Protocol):
         ...
 
 
+class _Judged(NamedTuple):
+    """One judged episode; robot_s: of the run when it had ended, at: when it was recorded."""
+
+    success: bool
+    robot_s: float
+    at: float
+
+
 @dataclass(slots=True)
 class _Tally:
     """Judged episodes of one policy so far, and when the last of them was recorded."""
@@ -79,9 +88,12 @@ class _Tally:
     at: float = 0.0
 
     def add(self, row: EpisodeRow, robot_s: float) -> None:
-        self.successes += row.outcome is Outcome.SUCCESS
+        self.take(_Judged(row.outcome is Outcome.SUCCESS, robot_s, row.committed_at))
+
+    def take(self, one: _Judged) -> None:
+        self.successes += one.success
         self.trials += 1
-        self.robot_s, self.at = robot_s, row.committed_at
+        self.robot_s, self.at = one.robot_s, one.at
 
     @property
     def success(self) -> Estimate:
@@ -111,7 +123,7 @@ class ScalarReader:
     _robot_s: float = 0.0
     _execute_s: float = 0.0
     _block: _Block = field(default_factory=_Block)
-    _evaluated: dict[tuple[str, int], _Tally] = field(default_factory=dict)
+    _evaluated: dict[tuple[str, int], list[_Judged]] = field(default_factory=dict)
     _sealed: dict[int, _Tally] = field(default_factory=dict)
     _closed: set[str] = field(default_factory=set)  # candidates, as of the last call
     _stale: dict[str, list[int]] = field(default_factory=dict)  # of the last batch, by its path
@@ -127,7 +139,8 @@ class ScalarReader:
             last: the run has ended and all of it is recorded, so that nothing is held back.
         """
         rounds = self.run.ledger.rounds()  # first, so that all episodes that led to them are read
-        scalars = [*self._episodes(), *self._incumbents(rounds, last), *self._candidates(last)]
+        scalars = [*self._episodes(), *self._incumbents(rounds, last)]
+        scalars += self._candidates(rounds, last)
         scalars += self._examinations()
         scalars += [
             Scalar(f"{point.training}/{point.name}", point.step, point.value, point.at)
@@ -152,8 +165,8 @@ class ScalarReader:
         if row.purpose is Purpose.SEALED:
             self._sealed.setdefault(row.round, _Tally()).add(row, self._robot_s)
         elif row.purpose is Purpose.EVALUATION:
-            key = row.policy, row.round
-            self._evaluated.setdefault(key, _Tally()).add(row, self._robot_s)
+            one = _Judged(row.outcome is Outcome.SUCCESS, self._robot_s, row.committed_at)
+            self._evaluated.setdefault((row.policy, row.round), []).append(one)
         elif row.purpose is Purpose.COLLECTION:
             yield from self._collected(row)
 
@@ -163,8 +176,8 @@ class ScalarReader:
         A campaign measures it further, under the same round.
         """
         self._start_rows += 1
-        tally = self._evaluated.get((FIRST, 0))
-        if tally and self._start_rows == self.run.asked.get("start_episodes"):
+        tally = _tally(self._evaluated.get((FIRST, 0), []))
+        if tally.trials and self._start_rows == self.run.asked.get("start_episodes"):
             yield from _measured("success/incumbent", tally.success, self._robot_s, tally)
 
     def _collected(self, row: EpisodeRow) -> Iterator[Scalar]:
@@ -190,7 +203,7 @@ class ScalarReader:
 
     def _incumbents(self, rounds: Sequence[RoundRow], last: bool) -> Iterator[Scalar]:
         """The incumbent at the end of each round, and of the run: it may be measured further."""
-        at = max((tally.at for tally in self._evaluated.values()), default=0.0)
+        at = max((seen[-1].at for seen in self._evaluated.values()), default=0.0)
         for row in rounds:
             if row.trials:
                 success = Estimate(row.successes, row.trials, row.low, row.high)
@@ -199,8 +212,9 @@ class ScalarReader:
                 yield Scalar("run/round", round(row.robot_s), float(row.number), at)
         if rounds and last:
             total = _Tally()
-            for (policy, _), tally in self._evaluated.items():
+            for (policy, _), seen in self._evaluated.items():
                 if policy == rounds[-1].policy:
+                    tally = _tally(seen)
                     total.successes += tally.successes
                     total.trials += tally.trials
                     total.robot_s, total.at = max(
@@ -209,19 +223,28 @@ class ScalarReader:
             if total.trials > rounds[-1].trials:
                 yield from _measured("success/incumbent", total.success, total.robot_s, total)
 
-    def _candidates(self, last: bool) -> Iterator[Scalar]:
+    def _candidates(self, rounds: Sequence[RoundRow], last: bool) -> Iterator[Scalar]:
         """Each candidate by its own evaluations, once they are over and all are recorded.
 
-        A decision is in the record before the last episodes that led to it. So a candidate waits
-        for the call after the one that met its decision.
+        In a loop they are over when its round is: one that was decided may be measured further, and
+        so may one that is the incumbent then, which no longer counts here. A campaign's experiments
+        have no such end, and a decision is in the record before the last episodes that led to it.
+        There a candidate waits for the call after the one that met its decision.
         """
         closed = _closed(self.run.ledger.decisions())
-        ready = closed if last else self._closed
+        ready, self._closed = closed if last else self._closed, closed
+        ends = {row.number: row.robot_s + SAME_S for row in rounds}
+        if "campaign" in self.run.config:
+            ends = {policy.round: math.inf for policy in self.run.ledger.policies()}
+        elif not last:
+            ready = closed
         for policy in self.run.ledger.policies():
-            tally = self._evaluated.get((policy.name, policy.round))
-            if tally and policy.name in ready and policy.name != FIRST:
+            if policy.name not in ready or policy.name == FIRST:
+                continue
+            until = ends.get(policy.round, math.inf if last else 0.0)
+            tally = _tally(self._evaluated.get((policy.name, policy.round), []), until)
+            if tally.trials:
                 yield from _measured("success/candidate", tally.success, tally.robot_s, tally)
-        self._closed = closed
 
     def _examinations(self) -> Iterator[Scalar]:
         for row in self.run.ledger.sealed():
@@ -237,6 +260,15 @@ def _measured(name: str, success: Estimate, robot_s: float, when: _Tally) -> Ite
     for each, value in values.items():
         if math.isfinite(value):
             yield Scalar(each, round(robot_s), value, when.at)
+
+
+def _tally(seen: Iterable[_Judged], until: float = math.inf) -> _Tally:
+    """Count judged episodes, in their order, up to a robot time of the run [s]."""
+    tally = _Tally()
+    for one in seen:
+        if one.robot_s <= until:
+            tally.take(one)
+    return tally
 
 
 def _closed(decisions: Iterable[LogEntry]) -> set[str]:

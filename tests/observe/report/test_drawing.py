@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import xml.etree.ElementTree as ET
 
@@ -71,6 +72,30 @@ def test_success_marks_evaluations_and_sealed_ones_differently() -> None:
     (low,) = [float(n.get("cy", 0)) for c, n in circles.items() if c == "mark candidate"]
     assert low == pytest.approx(296.0 - 0.7 * (296.0 - 22.0), abs=0.1)
     assert "target 0.95" in text
+
+
+@pytest.mark.parametrize("width", [350.0, 1000.0])
+@pytest.mark.parametrize("target", [0.5, 0.9, 0.99])
+@pytest.mark.parametrize("hours", [0.02, 0.3, 0.42, 0.95])
+def test_no_label_lies_on_another(hours: float, target: float, width: float) -> None:
+    points = (
+        SuccessPoint("policy-0", MeasurementKind.INCUMBENT, 3600.0 * hours, estimate(19, 20)),
+        SuccessPoint("policy-10", MeasurementKind.INCUMBENT, 3600.0, estimate(20, 20)),
+    )
+    root = ET.fromstring(success_chart(SuccessCurve(points, (), target, 3600.0), width))
+    boxes = []
+    for node in root.iter("text"):
+        if not set((node.get("class") or "").split()) & {"name", "target-name"}:
+            continue
+        long = 6.5 * len(node.text or "")  # of 12.5 px letters
+        x, y = float(node.get("x", 0)), float(node.get("y", 0))
+        x -= long * {"end": 1.0, "middle": 0.5}.get(node.get("text-anchor") or "", 0.0)
+        boxes.append((x, x + long, y - 10.0, y))
+    assert len(boxes) >= 2
+    for one, other in itertools.combinations(boxes, 2):
+        apart = one[1] <= other[0] or other[1] <= one[0] or one[3] <= other[2] or other[3] <= one[2]
+        assert apart, (one, other)
+        assert min(one[0], other[0]) > 0.0
 
 
 def test_runs_are_compared_on_the_axes_of_the_longest() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -28,9 +30,9 @@ def episodes(purpose: Purpose, policy: str, number: int, good: int, of: int) -> 
     return some
 
 
-def begin(folder: Path) -> Run:
-    """Return a run, open for writing, with its first policy measured."""
-    run = Run.create(folder, {"loop": SETTINGS})
+def begin(folder: Path, further: Mapping[str, Any] = MappingProxyType({})) -> Run:
+    """Return a run, open for writing, with its first policy measured; further: of its config."""
+    run = Run.create(folder, {"loop": SETTINGS, **further})
     run.save_policy("policy-0", {"w": np.zeros(3)}, {"kind": "chunk"})
     curve = CurveWriter(training_curve(folder, 0))
     for step in range(0, 151, 50):

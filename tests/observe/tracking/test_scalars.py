@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from enpire.observe.tracking.scalars import ScalarReader
+from enpire.store import LogEntry, RoundRow
 from enpire.types import Purpose
 from tests.observe.tracking.made_run import begin, episodes, go_on
 
@@ -61,8 +62,30 @@ def test_the_first_policy_is_told_as_it_began_however_often_it_is_measured(tmp_p
     assert steps == [START_S]
 
 
-def test_a_candidate_waits_until_its_last_episodes_are_recorded(tmp_path: Path) -> None:
+def test_a_candidate_is_told_once_however_it_is_measured_after_its_decision(tmp_path: Path) -> None:
     with begin(tmp_path / "run") as run:
+        reader = ScalarReader(run)
+        run.save_policy("policy-1", {"w": np.ones(3)}, {"kind": "chunk"}, round=1)
+        evaluations = episodes(Purpose.EVALUATION, "policy-1", 1, 9, 40)
+        run.add_episodes(evaluations[:10])
+        run.ledger.add_decision(LogEntry(1, "kept", "", "policy-0", "policy-1"))
+        piecemeal = _told(reader) | _told(reader)
+        run.add_episodes(evaluations[10:20])  # it may reach the target all the same
+        piecemeal |= _told(reader) | _told(reader)
+        assert not [name for name, _ in piecemeal if name.startswith("success/candidate")]
+        run.ledger.put_round(RoundRow(1, "policy-0", 4, 10, 0.1, 0.7, START_S + 200.0, 60.0))
+        piecemeal |= _told(reader)
+        run.add_episodes(evaluations[20:])  # as the incumbent, say
+        piecemeal |= _told(reader) | _told(reader, last=True)
+        assert _told(ScalarReader(run), last=True) == piecemeal
+    told = {step: v for (name, step), v in piecemeal.items() if name == "success/candidate"}
+    assert told == {START_S + 200: 9 / 20}
+
+
+def test_a_candidate_of_a_campaign_waits_until_its_last_episodes_are_recorded(
+    tmp_path: Path,
+) -> None:
+    with begin(tmp_path / "run", {"campaign": {}}) as run:
         reader = ScalarReader(run)
         go_on(run)
         assert not [name for name, _ in _told(reader) if name.startswith("success/candidate")]

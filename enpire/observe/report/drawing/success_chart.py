@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from enpire.observe.report.drawing.svg import (
     LinearScale,
     drawing,
@@ -24,6 +27,34 @@ HOUR = 3600.0
 HEIGHT = 340.0
 LEFT, RIGHT, TOP, BOTTOM = 44.0, 18.0, 22.0, 44.0  # margins [px]
 APART = 70.0  # between labels of policies [px]
+LETTER, LINE = 7.0, 13.0  # width and height of a letter of a label, or a little more [px]
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """Words in a drawing. x, y: of their baseline, at the `anchor` of an SVG text [px]."""
+
+    x: float
+    y: float
+    words: str
+    class_: str
+    anchor: str
+
+    @property
+    def left(self) -> float:
+        """Where they begin [px]."""
+        part = {"start": 0.0, "middle": 0.5, "end": 1.0}[self.anchor]
+        return self.x - part * LETTER * len(self.words)
+
+    def hides(self, other: Label) -> bool:
+        """Whether both cannot be read, as they are in the same place."""
+        width, others = LETTER * len(self.words), LETTER * len(other.words)
+        beside = self.left >= other.left + others or other.left >= self.left + width
+        return not beside and abs(self.y - other.y) < LINE
+
+    def drawn(self) -> str:
+        """Return them as SVG."""
+        return label(self.x, self.y, self.words, self.class_, self.anchor)
 
 
 def success_chart(curve: SuccessCurve, width: float) -> str:
@@ -31,15 +62,16 @@ def success_chart(curve: SuccessCurve, width: float) -> str:
     end = curve.robot_s / HOUR or 1.0
     x = LinearScale(0.0, end * 1.02, LEFT, width - RIGHT)
     y = LinearScale(0.0, 1.0, HEIGHT - BOTTOM, TOP)
+    names = _names(curve, x, y)
     parts = [
         *axes(x, y, width),
-        *_target(curve.target, y, width),
+        *_target(curve.target, y, width, names),
         *_versions(curve.versions, x, y),
         *_steps(curve.of(MeasurementKind.INCUMBENT), x, y),
         *(_mark(point, x, y) for point in curve.of(MeasurementKind.CANDIDATE)),
         *(_mark(point, x, y) for point in curve.of(MeasurementKind.INCUMBENT)),
         *(_mark(point, x, y) for point in curve.of(MeasurementKind.SEALED)),
-        *_names(curve, x, y),
+        *(name.drawn() for name in names),
     ]
     words = f"success against robot-hours, {len(curve.points)} measurements"
     return drawing(width, HEIGHT, words, parts)
@@ -62,12 +94,22 @@ def axes(x: LinearScale, y: LinearScale, width: float) -> list[str]:
     return parts
 
 
-def _target(target: float | None, y: LinearScale, width: float) -> list[str]:
+def _target(
+    target: float | None, y: LinearScale, width: float, names: Sequence[Label]
+) -> list[str]:
+    """The line to be reached, and its label where no name is."""
     if target is None:
         return []
+    right, words, class_ = width - RIGHT, f"target {target:.3g}", "tick target-name"
+    places = [
+        Label(x, y(target) + down, words, class_, anchor)
+        for down in (16, -6)
+        for x, anchor in ((LEFT + 4, "start"), (right, "end"))
+    ]
+    free = [place for place in places if not any(place.hides(name) for name in names)]
     return [
-        line((LEFT, y(target)), (width - RIGHT, y(target)), "target"),
-        label(LEFT + 4, y(target) + 16, f"target {target:.3g}", "tick target-name"),
+        line((LEFT, y(target)), (right, y(target)), "target"),
+        (free or places)[0].drawn(),
     ]
 
 
@@ -120,9 +162,9 @@ def _mark(point: SuccessPoint, x: LinearScale, y: LinearScale) -> str:
     return group([*whisker, shape], f"{point.policy}, {point.kind}: {point.success}")
 
 
-def _names(curve: SuccessCurve, x: LinearScale, y: LinearScale) -> list[str]:
+def _names(curve: SuccessCurve, x: LinearScale, y: LinearScale) -> list[Label]:
     """Names of incumbents where they change, as far as there is room."""
-    parts: list[str] = []
+    names: list[Label] = []
     last, until = "", -APART
     for point in curve.of(MeasurementKind.INCUMBENT):
         at = x(point.robot_s / HOUR)
@@ -132,8 +174,8 @@ def _names(curve: SuccessCurve, x: LinearScale, y: LinearScale) -> list[str]:
         if point is curve.of(MeasurementKind.INCUMBENT)[0] and at - x.start < APART:
             below, above = y(point.success.low) + 15, y(point.success.high) - 6
             place = below if below < y(0.0) else above
-            parts.append(label(max(at, x.start + 24), place, point.policy, "name", "middle"))
+            names.append(Label(max(at, x.start + 24), place, point.policy, "name", "middle"))
         else:  # left of where the line begins or rises
             place = min(max(y(point.success.rate) + 4, TOP + 16), y(0.0) - 6)
-            parts.append(label(at - 9, place, point.policy, "name", "end"))
-    return parts
+            names.append(Label(at - 9, place, point.policy, "name", "end"))
+    return names
