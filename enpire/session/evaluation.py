@@ -15,7 +15,7 @@ from enpire.packs.finder import GYM
 from enpire.session.audience import Audience
 from enpire.session.progress_bar import counted
 from enpire.session.recorded_run import RecordedRun
-from enpire.session.recovery import LIMIT_S, noted, open_recovery
+from enpire.session.recovery import noted, open_recovery
 from enpire.session.signing import unsigned
 from enpire.session.values import RANDOM, task_from
 from enpire.types import Estimate
@@ -52,7 +52,7 @@ class EvaluationRequest:
         vary_looks: Whether each episode looks different to a policy that sees.
         run: Folder that keeps the episodes; None to keep none.
         recover: Shell command that helps a station that is set aside.
-        recover_limit: How long that may take [s].
+        recover_limit: How long that may take [s]; None for ten minutes.
         trust: Whether code that a run names by a path is run though it was made elsewhere.
     """
 
@@ -72,7 +72,7 @@ class EvaluationRequest:
     vary_looks: bool = False
     run: Path | None = None
     recover: str = ""
-    recover_limit: float = LIMIT_S
+    recover_limit: float | None = None
     trust: bool = False
 
     def on_arms(self, count: int) -> EvaluationRequest:
