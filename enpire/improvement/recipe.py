@@ -21,7 +21,15 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from enpire.environment import Job, Parameter, StationBackend, Symmetry
-from enpire.errors import EnpireError, PackError, RecipeError, UsageError, error_text, printable
+from enpire.errors import (
+    EnpireError,
+    PackError,
+    PolicyError,
+    RecipeError,
+    UsageError,
+    error_text,
+    printable,
+)
 from enpire.improvement import recipes
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint
 from enpire.improvement.collection import Collection
@@ -30,6 +38,7 @@ from enpire.packs.finder import unknown
 from enpire.packs.modules import import_file
 from enpire.policies import ChunkPolicy, ChunkSpec, LeRobotPolicy, PictureSpec, Policy, base_of
 from enpire.policies.kinds import KINDS
+from enpire.policies.levels import require_levels
 from enpire.renamed import renamed
 from enpire.types import Episode, Purpose
 
@@ -216,6 +225,7 @@ def latest(episodes: Sequence[Episode]) -> tuple[list[Episode], list[Episode]]:
     return fresh, older
 
 
+SIZES = ("history", "stride", "chunk", "hidden")  # of a policy's shape
 SPREADS = ("std", "spread")  # of what a policy is shown and of its actions: numbers are in these
 
 
@@ -232,9 +242,17 @@ def require_sound(policy: Policy, spec: ChunkSpec) -> None:
         )
     if policy.spec.task not in ("", spec.task):
         raise RecipeError(f"the candidate is for {policy.spec.task}; the task is {spec.task}")
+    for name in SIZES:
+        sizes = np.atleast_1d(getattr(policy.spec, name, 1))
+        if sizes.size and sizes.min() < 1:
+            raise RecipeError(f"the candidate's {name} is {getattr(policy.spec, name)}: at least 1")
     chunk, execute = (getattr(policy.spec, name, 1) for name in ("chunk", "execute"))
     if not 1 <= execute <= chunk:
         raise RecipeError(f"the candidate executes {execute} of the {chunk} actions of a chunk")
+    try:
+        require_levels(getattr(policy.spec, "levels", ()), policy.spec.action)
+    except PolicyError as error:
+        raise RecipeError(f"the candidate: {error}") from error
     tensors = policy.tensors()
     wrong = [name for name, values in tensors.items() if not np.isfinite(values).all()]
     if wrong:

@@ -17,6 +17,12 @@ from enpire.twin.scene import ArmIndex, IntArray, Scene
 WEAKEST, STRONGEST = 1.0, 12.0  # gravity of a bench, the Moon's too [m/s^2]
 TILT = 0.5  # of it, along a bench that stands askew [m/s^2]
 LONGEST = 0.02  # of a time step [s]
+LARGEST, LARGEST_LOOSE = 50.0, 5.0  # from the middle of a thing that stands, and that moves [m]
+LINEAR = ("jnt_stiffness", "dof_damping")
+FROM_NOUGHT_UP = (
+    *("geom_friction", "pair_friction", "jnt_stiffness"),
+    *("dof_damping", "dof_frictionloss", "dof_armature"),
+)
 
 
 def compose(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]) -> Scene:
@@ -50,6 +56,7 @@ def compose(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]) 
         ) from error
     _require_finite(model, robot, world)
     _require_bench(model, world)
+    _require_physical(model, robot, world)
     scene = Scene(model, tuple(_index(model, arm) for arm in robot.arms), robot, world)
     _require_hands_at_work(scene)
     if world.dynamics is not None:
@@ -98,6 +105,30 @@ def _require_bench(model: mujoco.MjModel, world: World) -> None:
     if model.opt.timestep > LONGEST:
         raise PackError(
             f"{world.model}: timestep is {model.opt.timestep:g} s: at most {LONGEST:g} s, no ms"
+        )
+
+
+def _require_physical(model: mujoco.MjModel, robot: Robot, world: World) -> None:
+    """MuJoCo compiles what would speed up by friction, and things as large as houses."""
+    for field in FROM_NOUGHT_UP:
+        values = getattr(model, field)
+        if field in LINEAR and values.ndim == 2:  # the first of a polynomial
+            values = values[:, 0]
+        below = np.argwhere(values < 0.0)
+        if len(below):
+            raise PackError(
+                f"the scene of {robot.name} in {world.name}: {field} of "
+                f"{_row_name(model, field, int(below[0][0]))} is below nought"
+            )
+    plane = model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
+    loose = model.body_weldid[model.geom_bodyid] != 0
+    large = ~plane & (model.geom_rbound > np.where(loose, LARGEST_LOOSE, LARGEST))
+    if large.any():
+        geom = int(np.argmax(large))
+        raise PackError(
+            f"the scene of {robot.name} in {world.name}: geom {_row_name(model, 'geom_', geom)} "
+            f"reaches {model.geom_rbound[geom]:.3g} m from its middle: sizes and meshes are in m, "
+            "no mm"
         )
 
 

@@ -57,6 +57,7 @@ ALL = (
     act("too narrow", "return o[:1]", r"an action has shape \(1,\)"),
     act("text", "return ['0.1', '0.2']", "finite numbers"),
     act("None among numbers", "return [None, 0.1]", "finite numbers"),
+    act("masked", "return np.ma.array(o[:2], mask=[1, 0])", "entries that are masked"),
     act("complex numbers", "return [1j, 0.1]", "finite numbers"),
     act("of several lengths", "return [[0.1], [0.1, 0.2]]", "ValueError"),
     act("a dictionary", "return {'action': o[:2]}", r"an action has shape \(\)"),

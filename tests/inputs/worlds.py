@@ -63,6 +63,15 @@ def option(name: str, said: str, words: str, ends: str = REFUSED) -> Input:
     return Input(f"world: {name}", give, words, ends)
 
 
+def bench(name: str, old: str, new: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: the bench with another text in one place."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        return TAKEN, composed(put(WORLD, folder / "mine", "bench.xml", old, new), ROBOT)
+
+    return Input(f"world: {name}", give, words, ends)
+
+
 def identified(name: str, old: str, new: str, words: str, ends: str = REFUSED) -> Input:
     """An entry: a bench whose arm was identified, with another text in one place of it."""
 
@@ -101,6 +110,12 @@ ALL = (
     option("a time step in ms", '<option timestep="2"/>', "timestep is 2 s: at most 0.02 s, no ms"),
     option("no time step", '<option timestep="0"/>', "positive timestep"),
     option("an integrator that is none", '<option integrator="euler2"/>', "invalid keyword"),
+    bench(
+        "friction below nought", 'friction="0.8', 'friction="-0.8', "geom_friction of bench is b"
+    ),
+    bench(
+        "in mm", 'size="0.60 0.75 0.02" pos', 'size="600 750 20" pos', "geom bench reaches 961 m"
+    ),
     robot("a turn x y z w", "[1.0, 0.0, 0.0, 0.0]", "[0.0, 0.0, 0.0, 1.0]", "at home its hand is"),
     robot("a base in centimetres", "position = [0.0,", "position = [9.0,", "outside the workspace"),
     robot(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from enpire.environment.control.sensing import Readings
 from enpire.environment.core.clipping import ClippedActions
@@ -77,7 +78,7 @@ class ScriptedPolicy:
         """
         with self._blamed():
             actions = [
-                np.asarray(self._acts[row](seen.copy()))
+                _array(self._acts[row](seen.copy()))
                 for row, seen in zip(rows.tolist(), observations, strict=True)
             ]
         if wrong := [action.shape for action in actions if action.shape != (self._size,)]:
@@ -99,3 +100,10 @@ class ScriptedPolicy:
         except BaseException as error:  # sys.exit, too: it would end the command without a word
             at = where(error, Path(self._path).parent, self._path)
             raise PolicyError(f"{at}: {error_text(error)}") from error
+
+
+def _array(action: Any) -> NDArray[Any]:
+    """An action as it stands; raises ValueError for entries that are masked."""
+    if np.ma.is_masked(action):
+        raise ValueError(f"its action has entries that are masked: {action}")
+    return np.asarray(action)

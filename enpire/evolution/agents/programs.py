@@ -45,9 +45,10 @@ KEYS = (  # of it
 )
 FILLED = ("workspace", "pack", "python", "loop", "bridge", "tools", "mcp", "model")
 PROMPTED = ("method", "brief")  # words in braces, as above, of what a program is told
+HEADER = re.compile(r"[A-Za-z0-9-]+")
 REQUEST = re.compile(r"[A-Z]+ /\S*")  # a method and a path
 MODEL_KEYS = ("name", "url", "url_from", "allowed", "header", "prefix", "key", "key_from")
-MEMORY_GIB, HOURS, STARTS = (1 / 64, 2**16), (1e-3, 1e5), (1, 10_000)  # from and to
+MEMORY_GIB, HOURS, STARTS = (1 / 64, 2**16), (1e-3, 1e3), (1, 10_000)  # from and to
 WORKSPACES = "workspaces"  # of a run
 OUTPUT = "output.txt"  # beside a workspace, not in it
 UNLIMITED = 10**15  # tokens
@@ -84,7 +85,7 @@ def load_program(pack: Pack) -> AgentProgram:
         prompt=read_prompt(prompt),
         files=_texts(table, "files"),
         environment=found | _texts(table, "environment"),
-        readable=(*own, *map(Path, table.texts("readable") if table.has("readable") else ())),
+        readable=(*own, *_readable(table)),
         upstreams=models,
         prices=Prices.read(table.table("prices")) if table.has("prices") else Prices(),
         starts=_starts(table),
@@ -231,6 +232,13 @@ def _texts(table: Table, key: str) -> dict[str, str]:
     return {name: inner.text(name) for name in inner.names}
 
 
+def _readable(table: Table) -> list[Path]:
+    paths = [Path(name) for name in table.texts("readable")] if table.has("readable") else []
+    if missing := [path for path in paths if not path.exists()]:
+        raise PackError(f"{table.where}: readable has {missing[0]}, which is not there")
+    return paths
+
+
 def _installed(command: str, path: Path) -> tuple[str, tuple[Path, ...], dict[str, str]]:
     """A program's own file, what is read when it starts, and what its environment needs for that.
 
@@ -293,6 +301,12 @@ def _upstream(table: Table, path: Path) -> Upstream:
         keep_from_children(name)
     if name and not key and table.text("key", "required") != "optional":
         raise CampaignError(f"{path} needs a key in {name}: set that variable for the harness")
+    header, prefix = table.text("header", "x-api-key"), table.text("prefix", "")
+    if not HEADER.fullmatch(header) or not prefix.isprintable():
+        raise PackError(
+            f"{table.where}: header {header!r} and prefix {prefix!r}: a name of letters, digits "
+            "and -, and a text of one line"
+        )
     elsewhere = table.text("url_from", "")
     url = (os.environ.get(elsewhere, "") if elsewhere else "") or table.text("url")
     if not _is_address(url):
@@ -303,7 +317,7 @@ def _upstream(table: Table, path: Path) -> Upstream:
         table.text("name"),
         url.rstrip("/"),
         allowed,
-        table.text("header", "x-api-key"),
-        table.text("prefix", ""),
+        header,
+        prefix,
         key,
     )
