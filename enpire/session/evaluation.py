@@ -164,6 +164,7 @@ def measure(request: EvaluationRequest, backend: Backend, audience: Audience) ->
         PolicyError: The policy cannot be read, is another task's, or acts in no sense.
     """
     from enpire.certification import certificate
+    from enpire.environment.core.policy_watch import PolicyWatch
     from enpire.policies.asynchronous import Asynchronous
     from enpire.rollout.evaluation.seeds import fresh_entropy
 
@@ -193,10 +194,11 @@ def measure(request: EvaluationRequest, backend: Backend, audience: Audience) ->
             f"inference: {late['missed']} of {late['periods']} control periods had no action, the "
             f"slowest chunk took {late['slowest']}"
         )
-    if (beyond := getattr(acting.controller, "beyond", None)) is not None:
-        figures["clipped"] = beyond.share
-        if beyond.text:
-            notes.append(beyond.text)
+    watch = getattr(acting.controller, "watch", None)
+    if isinstance(watch, PolicyWatch):
+        figures["clipped"] = watch.share
+        if watch.text:
+            notes.append(watch.text)
     return _evaluation(figures, request, tuple(notes))
 
 

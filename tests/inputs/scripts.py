@@ -27,7 +27,7 @@ def acted(folder: Path, content: str | bytes) -> tuple[str, str]:
     for seen in shown:
         assert np.isfinite(policy.act(np.array([0]), seen, READINGS)).all()
     assert np.array_equal(before, shown), "what it is shown is recorded"
-    return (TOLD if policy.beyond.text else TAKEN), policy.beyond.text
+    return (TOLD if policy.watch.text else TAKEN), policy.watch.text
 
 
 def file(name: str, content: str | bytes, words: str, ends: str = REFUSED) -> Input:

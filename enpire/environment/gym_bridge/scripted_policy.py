@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enpire.environment.control.sensing import Readings
-from enpire.environment.core.clipping import ClippedActions
+from enpire.environment.core.policy_watch import PolicyWatch
 from enpire.environment.core.faults import where
 from enpire.environment.core.station_backend import StationBackend, Tasked
 from enpire.environment.gym_bridge.gym_worker import Acts, Unsuitable, script_of, short
@@ -48,7 +48,7 @@ class ScriptedPolicy:
                 self._begin = begin or script_of(path)
         except Unsuitable as error:
             raise UsageError(str(error)) from error
-        self.beyond = ClippedActions(path)
+        self.watch = PolicyWatch(path)
         self._task: Any = stations.task if isinstance(stations, Tasked) else None
         self._acts: dict[int, Acts] = {}
 
@@ -87,7 +87,7 @@ class ScriptedPolicy:
             if action.dtype.kind not in NUMBERS or not np.isfinite(action).all():
                 raise PolicyError(f"{self._path}: an action is {short(action)}: finite numbers")
         made: Float32Array = np.stack(actions).clip(-LARGEST, LARGEST).astype(np.float32)
-        self.beyond.count(made)
+        self.watch.count(made)
         return made.clip(-1.0, 1.0)
 
     @contextmanager
