@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enpire.environment.control.sensing import Readings
-from enpire.environment.core.policy_watch import PolicyWatch
 from enpire.environment.core.faults import where
+from enpire.environment.core.policy_watch import PolicyWatch
 from enpire.environment.core.station_backend import StationBackend, Tasked
 from enpire.environment.gym_bridge.gym_worker import Acts, Unsuitable, script_of, short
 from enpire.errors import PolicyError, UsageError, error_text
