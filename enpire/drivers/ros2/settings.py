@@ -106,11 +106,11 @@ class Ros2Settings:
                     f"{table.where}: {key} {name!r} is no name in ROS 2: letters of ASCII, digits "
                     "and _, no digit first, with single slashes between"
                 )
-        for key in TOGETHER:
-            names = [each for one in key for each in getattr(made, one)]
+        for keys in TOGETHER:
+            names = [each for one in keys for each in getattr(made, one)]
             twice = [name for name in names if names.count(name) > 1]
             if twice:
-                raise PackError(f"{table.where}: {' and '.join(key)} have {twice[0]} twice")
+                raise PackError(f"{table.where}: {' and '.join(keys)} have {twice[0]} twice")
         return made
 
     def _named(self) -> Iterator[tuple[str, str]]:
