@@ -16,6 +16,10 @@ from enpire.packs.toml import Table
 from enpire.types import FloatArray, Image
 
 WORLD = "world"
+MIDDLE = 0.1  # share of a picture at either edge that no lens's centre is in
+SHORTEST, LONGEST = 0.1, 100.0  # a lens is, in the picture's longer side
+BENT = 50.0  # the k3 of a wide lens at most
+RMS, OFF, TURNED = 20.0, 0.1, 0.2  # of what is no calibration any more [px, m, rad]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,22 +131,40 @@ def _camera(table: Table, arms: tuple[str, ...]) -> CameraCalibration:
     mount = table.text("mount")
     if mount not in (WORLD, *arms):
         raise PackError(f"{table.where}: mount is {mount!r}: {WORLD}, or one of {', '.join(arms)}")
-    quaternion = table.numbers("quaternion", 4)
-    if not np.isclose(np.linalg.norm(quaternion), 1.0, atol=1e-3):
-        raise PackError(f"{table.where}: quaternion has not the length one")
+    size = table.natural("width", 1), table.natural("height", 1)
+    centre, focal = table.numbers("centre", 2), table.numbers("focal", 2)
+    if not all(size[k] * MIDDLE < at < size[k] * (1 - MIDDLE) for k, at in enumerate(centre)):
+        raise PackError(
+            f"{table.where}: centre must be in px, off the edges of its "
+            f"{size[0]} by {size[1]}; found {centre[0]:g}, {centre[1]:g}"
+        )
+    if not all(max(size) * SHORTEST <= each <= max(size) * LONGEST for each in focal):
+        raise PackError(
+            f"{table.where}: focal must be in px, no mm: {SHORTEST:g} to {LONGEST:g} times the "
+            f"picture's {max(size)}; found {focal[0]:g}, {focal[1]:g}"
+        )
+    distortion = table.numbers("distortion", 5)
+    table.require_within("distortion", distortion, BENT, "(k1, k2, p1, p2, k3)")
     return CameraCalibration(
         mount=mount,
-        width=int(table.number("width")),
-        height=int(table.number("height")),
-        focal=table.numbers("focal", 2),
-        centre=table.numbers("centre", 2),
-        distortion=table.numbers("distortion", 5),
-        position=table.numbers("position", 3),
-        quaternion=quaternion,
-        pictures=int(table.number("pictures")),
-        intrinsics_rms=table.number("intrinsics_rms"),
-        hand_eye_rms=table.number("hand_eye_rms"),
-        held_out_rms=table.number("held_out_rms"),
-        position_deviation=table.number("position_deviation"),
-        angle_deviation=table.number("angle_deviation"),
+        width=size[0],
+        height=size[1],
+        focal=focal,
+        centre=centre,
+        distortion=distortion,
+        position=table.place("position"),
+        quaternion=table.quaternion("quaternion"),
+        pictures=table.natural("pictures", 1),
+        intrinsics_rms=_deviation(table, "intrinsics_rms", RMS, "px"),
+        hand_eye_rms=_deviation(table, "hand_eye_rms", RMS, "px"),
+        held_out_rms=_deviation(table, "held_out_rms", RMS, "px"),
+        position_deviation=_deviation(table, "position_deviation", OFF, "m, no mm"),
+        angle_deviation=_deviation(table, "angle_deviation", TURNED, "rad, no degrees"),
     )
+
+
+def _deviation(table: Table, key: str, most: float, unit: str) -> float:
+    value = table.number(key)
+    if not 0.0 <= value <= most:
+        raise PackError(f"{table.where}: {key} must be 0 to {most:g} {unit}; found {value:g}")
+    return value

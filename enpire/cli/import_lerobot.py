@@ -107,14 +107,13 @@ def run(options: Namespace) -> int:
     from itertools import batched
 
     from enpire.datasets import Allowed, demonstrations
-    from enpire.environment.core.policy_cameras import SIZES
+    from enpire.environment.core.policy_cameras import require_size
     from enpire.store import Run
     from enpire.version import __version__
 
     if options.accept_names and options.by_name:
         raise UsageError("--accept-names takes entries as they stand: without --by-name")
-    if options.images and not SIZES[0] <= options.images <= SIZES[1]:
-        raise UsageError(f"--images {options.images}: from {SIZES[0]} to {SIZES[1]} pixels, or 0")
+    require_size(options.images)
     task = task_asked(options)
     if (options.images or options.world) and task.startswith(GYM):
         raise UsageError(f"--images and --world are for a task pack, and {task} is none")

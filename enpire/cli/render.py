@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from argparse import Namespace
 from pathlib import Path
 
@@ -70,12 +71,14 @@ def run(options: Namespace) -> int:
     )
     with progress_bar("going there, and drawing"):
         stations = build_stations(task_asked(options), 1)
-        go_to(stations, options.seed, options.at)
+        reached = go_to(stations, options.seed, options.at)
         _, png = cv2.imencode(".png", draw(stations, view)[..., ::-1])  # OpenCV takes blue first
     try:
         options.picture.parent.mkdir(parents=True, exist_ok=True)
         options.picture.write_bytes(png.tobytes())
     except OSError as error:
         raise StoreError(f"{options.picture} cannot be written: {error.strerror}") from error
+    if reached + stations.period < options.at:
+        print(f"--at {options.at:g}: the demonstration ends after {reached:g} s", file=sys.stderr)
     print(options.picture)
     return 0

@@ -24,6 +24,7 @@ from enpire.types import FloatArray
 
 HANGS = 5  # frames in which nothing that is seen changes, at least
 ACTED = 0.1  # by which an action changes meanwhile: more than a hand's trembling
+TREMBLING, HELD = 1e-3, 0.3  # of an action's change, and the share of frames that show no other
 PADDING = 2  # frames of zeros at an end, at least
 JUMP, USUAL = 20.0, 0.99  # times the change that this share of frames stays below
 MOVED = 0.02  # standard deviation of an action that moves something
@@ -56,6 +57,7 @@ def signs(
         for text in (
             _padded(frames, pairs),
             _hangs(frames, pairs),
+            _held(frames, pairs),
             _jumps(frames, pairs, wanted),
             *_moved_otherwise(frames, pairs, wanted),
         )
@@ -81,6 +83,22 @@ def _hangs(frames: Frames, pairs: Pairs) -> str:
         found,
         f"in which nothing that is seen changes for {HANGS} frames or more while actions do: "
         "a sensor that hung?",
+    )
+
+
+def _held(frames: Frames, pairs: Pairs) -> str:
+    """Whether every few frames show what the one before did: a slower recording, filled up."""
+    found = []
+    for i, (actions, seen) in enumerate(pairs):
+        same = (np.diff(seen, axis=0) == 0).all(axis=1)
+        acts = np.abs(np.diff(actions, axis=0)).max(axis=1, initial=0.0) > TREMBLING
+        if acts.sum() >= HANGS and (same & acts).sum() >= HELD * acts.sum():
+            found.append(i)
+    return _of(
+        frames,
+        found,
+        "in which many frames show what the one before did while actions change: recorded more "
+        "slowly, and filled up?",
     )
 
 

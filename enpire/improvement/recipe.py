@@ -21,7 +21,15 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from enpire.environment import Job, Parameter, StationBackend, Symmetry
-from enpire.errors import EnpireError, PackError, RecipeError, UsageError, error_text, printable
+from enpire.errors import (
+    EnpireError,
+    PackError,
+    PolicyError,
+    RecipeError,
+    UsageError,
+    error_text,
+    printable,
+)
 from enpire.improvement import recipes
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint
 from enpire.improvement.collection import Collection
@@ -29,6 +37,8 @@ from enpire.improvement.settings import configured
 from enpire.packs.finder import unknown
 from enpire.packs.modules import import_file
 from enpire.policies import ChunkPolicy, ChunkSpec, LeRobotPolicy, PictureSpec, Policy, base_of
+from enpire.policies.kinds import KINDS
+from enpire.policies.levels import require_levels
 from enpire.renamed import renamed
 from enpire.types import Episode, Purpose
 
@@ -135,13 +145,14 @@ class ConfiguredRecipe:
         if not isinstance(candidate, Candidate):
             raise RecipeError(f"{self.name} returned a {type(candidate).__name__}, no Candidate")
         policy: Any = candidate.policy
-        if (
-            isinstance(policy, type)
-            or not hasattr(policy, "spec")
-            or not hasattr(policy, "tensors")
-        ):
-            raise RecipeError(f"{self.name}: its candidate's policy is {policy!r:.80}")
-        require_sound(candidate.policy, given.spec)
+        if type(policy) not in KINDS.values():
+            told = repr(policy) if policy is None or isinstance(policy, type) else type(policy)
+            raise RecipeError(
+                f"{self.name}: its candidate's policy is {told!s:.80}, which cannot be kept: "
+                f"{', '.join(KINDS)} can"
+            )
+        with self._blamed():
+            require_sound(candidate.policy, given.spec)
         return replace(candidate, numbers=_numbers(self.name, candidate.numbers))
 
     def require(self, stations: StationBackend) -> None:
@@ -214,6 +225,10 @@ def latest(episodes: Sequence[Episode]) -> tuple[list[Episode], list[Episode]]:
     return fresh, older
 
 
+SIZES = ("history", "stride", "chunk", "hidden")  # of a policy's shape
+SPREADS = ("std", "spread")  # of what a policy is shown and of its actions: numbers are in these
+
+
 def require_sound(policy: Policy, spec: ChunkSpec) -> None:
     """Raise RecipeError unless a policy maps what it is shown to actions, by finite weights."""
     has, needs = ((s.observation, s.action) for s in (policy.spec, spec))
@@ -225,9 +240,26 @@ def require_sound(policy: Policy, spec: ChunkSpec) -> None:
             f"the candidate maps {has[0]} observations to {has[1]} actions; the task has "
             f"{needs[0]} and {needs[1]}"
         )
-    wrong = [name for name, values in policy.tensors().items() if not np.isfinite(values).all()]
+    if policy.spec.task not in ("", spec.task):
+        raise RecipeError(f"the candidate is for {policy.spec.task}; the task is {spec.task}")
+    for name in SIZES:
+        sizes = np.atleast_1d(getattr(policy.spec, name, 1))
+        if sizes.size and sizes.min() < 1:
+            raise RecipeError(f"the candidate's {name} is {getattr(policy.spec, name)}: at least 1")
+    chunk, execute = (getattr(policy.spec, name, 1) for name in ("chunk", "execute"))
+    if not 1 <= execute <= chunk:
+        raise RecipeError(f"the candidate executes {execute} of the {chunk} actions of a chunk")
+    try:
+        require_levels(getattr(policy.spec, "levels", ()), policy.spec.action)
+    except PolicyError as error:
+        raise RecipeError(f"the candidate: {error}") from error
+    tensors = policy.tensors()
+    wrong = [name for name, values in tensors.items() if not np.isfinite(values).all()]
     if wrong:
         raise RecipeError(f"the candidate's weights are not finite: {', '.join(wrong)}")
+    flat = [name for name in SPREADS if name in tensors and not (tensors[name] > 0.0).all()]
+    if flat:
+        raise RecipeError(f"the candidate divides by nought: {' and '.join(flat)} must be above 0")
 
 
 def names() -> list[str]:

@@ -21,15 +21,24 @@ Gemini's are in it.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
 
 from enpire.errors import PackError
 from enpire.model_gateway.usage import Usage
 from enpire.packs.toml import Table
 
 MILLION = 1_000_000
-DEAREST = 1e6  # dollars for a million tokens
+DEAREST = 2e3  # dollars for a million tokens
+CHEAPEST = 1e-4  # likewise, of what costs anything
+CLASSES = (  # that APIs count in; what a table calls nearly so is one of them misspelt
+    *("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
+    *("prompt_tokens", "completion_tokens"),
+    *("promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "cachedContentTokenCount"),
+)
+NEARLY = 0.85  # of two names
 PROMPT = (  # classes that a prompt is counted in; none of them holds another
     *("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
     *("prompt_tokens", "promptTokenCount"),
@@ -86,7 +95,7 @@ class Prices:
         models = table.table("models") if table.has("models") else None
         within = table.table("within") if table.has("within") else None
         return cls(
-            table.text("date"),
+            _day(table),
             usual,
             _holders(within) if within else {},
             {name: Rates.read(models.table(name)) for name in models.names} if models else {},
@@ -107,6 +116,18 @@ class Prices:
         return sum(count * prices.get(name, 0.0) for name, count in alone.items()) / MILLION
 
 
+def _day(table: Table) -> str:
+    """The day that prices are from; raises PackError for what is none, or is to come."""
+    text = table.text("date")
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        raise PackError(f"{table.where}: date is {text!r}: a day as 2026-11-23") from None
+    if day > datetime.now(UTC).date() + timedelta(days=1):
+        raise PackError(f"{table.where}: date is {text}, which is to come")
+    return text
+
+
 def _holders(table: Table) -> dict[str, str]:
     """The class that holds a class; raises PackError for one that holds itself."""
     holders = {name: table.text(name) for name in table.names}
@@ -122,9 +143,12 @@ def _holders(table: Table) -> dict[str, str]:
 def _numbers(table: Table) -> dict[str, float]:
     prices = {name: table.number(name) for name in table.names if name not in ABOUT}
     for name, price in prices.items():
-        if not 0.0 <= price <= DEAREST:
+        if price and not CHEAPEST <= price <= DEAREST:
             raise PackError(
-                f"{table.where}: {name} must be dollars for a million tokens, 0 to {DEAREST:g}; "
-                f"found {price:g}"
+                f"{table.where}: {name} must be dollars for a million tokens, 0 or {CHEAPEST:g} to "
+                f"{DEAREST:g}; found {price:g}"
             )
+        near = difflib.get_close_matches(name, CLASSES, 1, NEARLY)
+        if name not in CLASSES and near and near[0] not in prices:
+            raise PackError(f"{table.where}: {name} is counted nowhere; do you mean {near[0]}?")
     return prices

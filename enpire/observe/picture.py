@@ -50,16 +50,17 @@ class _CountedDemonstrator(Demonstrations):
         return super().act(rows, observations, readings)
 
 
-def go_to(stations: Stations, seed: int, at: float) -> None:
+def go_to(stations: Stations, seed: int, at: float) -> float:
     """Bring station 0 to `at` seconds into a demonstration; below 0 to the start of its reset.
 
-    An episode that ends earlier leaves the scene as it was at its end.
+    An episode that ends earlier leaves the scene as it was at its end. Returns where it is [s].
     """
     watched = _CountedDemonstrator(stations.task)
     stations.begin(0, Job(seed, Purpose.DEMONSTRATION, watched, "picture"))
     while at >= 0 and stations.busy and watched.periods <= round(at / stations.period):
         stations.tick()
     stations.wait()
+    return watched.periods * stations.period
 
 
 def draw(stations: Stations, view: Viewpoint, row: int = 0) -> Image:

@@ -12,6 +12,7 @@ from enpire.observe import account
 from enpire.observe.trust import distrusted
 from enpire.policies import LeRobotPolicy, PicturePolicy, Policy, base_of
 from enpire.policies.lerobot import find_folder
+from enpire.policies.lerobot.folder import why_none
 from enpire.policies.remote import RemotePolicy, is_address
 from enpire.policies.vision import seen_there
 from enpire.store import Run
@@ -72,6 +73,8 @@ def load(reference: str) -> LoadedPolicy:
     if find_folder(folder) is not None:
         given = LeRobotPolicy.read(folder)
         return LoadedPolicy(folder, given.name, "", "", "", given.sha256, given)
+    if why := why_none(folder):
+        raise PolicyError(why)
     if not folder.is_dir() and ":" in reference:
         before, _, name = reference.rpartition(":")
         folder = Path(before)

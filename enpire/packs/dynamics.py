@@ -15,13 +15,17 @@ from numpy.typing import NDArray
 from enpire.errors import PackError
 from enpire.packs.toml import Table
 
+WIDEST = 3.0  # deviation of a logarithm of which anything is known: a factor of 20
+COLUMNS = ("value", "low", "high", "deviation")  # of a parameter
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dynamics:
     """Parameters of a robot's arms, normal about their values.
 
     values, low, high: (n,), with 95% intervals, in the parameters' units. deviation: (n,), of the
-    logarithm where `log` says so, else in their units. correlation: (n, n).
+    logarithm where `log` says so, else in their units. correlation: (n, n). units: of each, as its
+    file says; empty where it does not.
     """
 
     robot: str
@@ -32,6 +36,7 @@ class Dynamics:
     deviation: NDArray[np.float64]
     log: NDArray[np.bool_]
     correlation: NDArray[np.float64]
+    units: tuple[str, ...] = ()
 
     def draw(self, rng: np.random.Generator) -> NDArray[np.float64]:
         """Parameters as uncertain as they are, (n,), none negative."""
@@ -49,18 +54,31 @@ def read_dynamics(path: Path) -> Dynamics:
     """Read a `dynamics.toml`; raises PackError naming file and key."""
     table = Table.read(path)
     rows = table.tables("parameters")
+    table.require_known("robot", "from", "noise", "held_out", "parameters")
+    for row in rows:
+        row.require_known("name", "unit", "of_pack", "log", "correlation", *COLUMNS)
     names = tuple(row.text("name") for row in rows)
     if len(set(names)) != len(names):
         raise PackError(f"{path}: a parameter is there twice")
-    keys = ("value", "low", "high", "deviation")
-    columns = {key: np.array([row.number(key) for row in rows]) for key in keys}
-    if any((~np.isfinite(each) | (each < 0.0)).any() for each in columns.values()):
-        raise PackError(f"{path}: value, low, high and deviation must be numbers from 0 up")
+    columns = {key: np.array([row.number(key) for row in rows]) for key in COLUMNS}
+    if any((each < 0.0).any() for each in columns.values()):
+        raise PackError(f"{path}: {', '.join(COLUMNS)} must be numbers from 0 up")
+    outside = (columns["value"] < columns["low"]) | (columns["value"] > columns["high"])
+    if outside.any():
+        wrong = int(np.argmax(outside))
+        raise PackError(f"{path}: the value of {names[wrong]} is not from its low to its high")
     correlation = np.array([row.numbers("correlation", len(rows)) for row in rows])
     off = abs(correlation - correlation.T).max(), abs(np.diag(correlation) - 1.0).max()
     if max(off) > 1e-6 or abs(correlation).max() > 1.0 + 1e-6:
         raise PackError(f"{path}: the rows of correlation are no correlation matrix")
-    log = np.array([row.raw("log") is True for row in rows])
+    log = np.array([row.flag("log", False) for row in rows])
+    wide = log & (columns["deviation"] > WIDEST)
+    if wide.any():
+        raise PackError(
+            f"{path}: the deviation of {names[int(np.argmax(wide))]} is of its logarithm: at most "
+            f"{WIDEST:g}"
+        )
     values = columns.pop("value")
+    units = tuple(row.text("unit", "") for row in rows)
     robot = table.text("robot")
-    return Dynamics(robot, names, values, log=log, correlation=correlation, **columns)
+    return Dynamics(robot, names, values, log=log, correlation=correlation, units=units, **columns)

@@ -39,6 +39,13 @@ DRIVERS = "drivers.toml"  # of a robot: how its arms are reached, on this or tha
 MENAGERIE = "menagerie.toml"  # of a robot: what its parts are called in MuJoCo Menagerie's model
 WORTH = frozenset(map(Path, (CERTIFICATE, SIGNATURE)))  # of a pack's hash
 UNSEALED = WORTH | set(map(Path, (LOOP, SYMMETRY, DRIVERS, MENAGERIE)))
+TABLES: dict[Kind, tuple[str, ...]] = {  # files of settings that are read, by the kind of pack
+    "robots": (MARKER["robots"], DRIVERS, MENAGERIE),
+    "tasks": (LOOP, SYMMETRY),
+    "agents": (MARKER["agents"],),
+    "sim": (MARKER["sim"],),
+}
+ALIKE = 0.8  # of two names, from which on one is the other one misspelt
 SINGULAR: dict[Kind, str] = {"robots": "robot", "tasks": "task", "agents": "agent", "sim": "world"}
 
 
@@ -59,7 +66,8 @@ def find(kind: Kind, name: str) -> Pack:
 
     Raises:
         UsageError: there is none; the message gives the nearest names.
-        PackError: the folder lacks the file that makes it a pack of this kind.
+        PackError: the folder lacks the file that makes it a pack of this kind, or has a file of
+            settings under a name that nothing reads.
     """
     if kind == "tasks" and name.startswith(GYM):
         raise UsageError(f"{name} is a Gymnasium environment: `loop` and `eval` take it, no other")
@@ -148,7 +156,25 @@ def _decides_nothing(relative: Path) -> bool:
 
 
 def _pack(kind: Kind, folder: Path) -> Pack:
+    _require_named(kind, folder)
     return Pack(kind, folder.name, folder, content_hash(folder))
+
+
+def _require_named(kind: Kind, folder: Path) -> None:
+    """Raise PackError for settings that nobody would read: misspelt, `.txt` after it, no file."""
+    there = {path.name: path for path in folder.iterdir()}
+    stems = {name.removesuffix(".toml"): name for name in TABLES[kind]}
+    for name, path in there.items():
+        if name in TABLES[kind]:
+            if not path.is_file():
+                raise PackError(f"{path} is no file that can be read")
+            continue
+        plain = name.lower().removesuffix(".txt")
+        if not plain.endswith(".toml"):
+            continue
+        near = difflib.get_close_matches(plain.removesuffix(".toml"), stems, 1, ALIKE)
+        if near and stems[near[0]] not in there:
+            raise PackError(f"{path}: nothing reads a file of this name; call it {stems[near[0]]}")
 
 
 def _roots(kind: Kind) -> Iterator[Path]:

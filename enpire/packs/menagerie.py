@@ -48,6 +48,7 @@ def of_pack(folder: Path, joints: int) -> Menagerie | None:
     if not root or not names.is_file():
         return None
     table = Table.read(names)
+    table.require_known("model", "joints", "base", "flange", "position", "quaternion")
     model = _model(root, table.text("model"))
     if not model.is_file():
         raise PackError(
@@ -56,14 +57,16 @@ def of_pack(folder: Path, joints: int) -> Menagerie | None:
     called = table.texts("joints")
     if len(called) != joints:
         raise PackError(f"{names}: joints are {len(called)}, the arm has {joints}")
+    if len(set(called)) != len(called):
+        raise PackError(f"{names}: joints has a name twice")
     sealed = content_hash(model.parent).encode() + names.read_bytes()
     return Menagerie(
         model=model,
         joints=called,
-        base=table.numbers("base", 4),
+        base=table.quaternion("base"),
         flange=table.text("flange"),
-        position=table.numbers("position", 3),
-        quaternion=table.numbers("quaternion", 4),
+        position=table.place("position"),
+        quaternion=table.quaternion("quaternion"),
         sha256=hashlib.sha256(sealed).hexdigest(),
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import re
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -11,17 +10,17 @@ from pathlib import Path
 from enpire.errors import PackError
 from enpire.packs.finder import Pack
 from enpire.packs.menagerie import Menagerie, of_pack
-from enpire.packs.toml import Table
+from enpire.packs.toml import REACH, Table
 
 FASTEST, HARDEST = (
     20.0,
     300.0,
 )  # of any arm's joint: three times what the quickest have [rad/s, rad/s^2]
-QUICKEST, REACH = 5.0, 10.0  # of its hand, and how far off anything of a bench may be [m/s, m]
+QUICKEST = 5.0  # of its hand [m/s]
 TURN = 6.3  # a joint's whole turn to either side [rad]
 WIDEST = 1e5  # of a gripper's setpoint, in its own unit: an encoder's ticks are fewer
 NAME = re.compile(r"[\w-]+")  # of an arm
-UNIT = 1e-3  # by which the length of a quaternion may differ from 1
+MOST = 10.0  # times the model's own value that an arm may have, or that part of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +125,7 @@ def _limits(table: Table, joints: int) -> JointLimits:
     _require_below(table, "joint_acceleration", limits.joint_acceleration, HARDEST, "rad/s^2")
     _require_below(table, "cartesian_speed", (limits.cartesian_speed,), QUICKEST, "m/s, no mm/s")
     for key in ("workspace_low", "workspace_high"):
-        _require_within(table, key, getattr(limits, key), REACH, "m, no mm")
+        table.require_within(key, getattr(limits, key), REACH, "m, no mm")
     if any(
         low >= high for low, high in zip(limits.workspace_low, limits.workspace_high, strict=True)
     ):
@@ -146,16 +145,6 @@ def _require_below(
         )
 
 
-def _require_within(
-    table: Table, key: str, values: tuple[float, ...], most: float, unit: str
-) -> None:
-    if not all(abs(value) <= most for value in values):
-        raise PackError(
-            f"{table.where}: {key} must be within {most:g} {unit}; "
-            f"found {', '.join(f'{value:g}' for value in values)}"
-        )
-
-
 def _variation(table: Table) -> ArmVariation:
     """The table `variation`; arms are all alike where there is none."""
     if not table.has("variation"):
@@ -171,6 +160,12 @@ def _variation(table: Table) -> ArmVariation:
                     f"{rows.where}: {each.name} must be two factors above 0, from and to; "
                     f"found {low:g} and {high:g}"
                 )
+            if not (1.0 / MOST <= low <= 1.0 <= high <= MOST):
+                raise PackError(
+                    f"{rows.where}: {each.name} must be factors on the model's own value, no per "
+                    f"cent and no parts of it: from {1.0 / MOST:g} to 1, and from 1 to {MOST:g}; "
+                    f"found {low:g} and {high:g}"
+                )
             ranges[each.name] = low, high
     return ArmVariation(**ranges)
 
@@ -182,24 +177,19 @@ def _joint_hash(sha256: str, other: Menagerie | None) -> str:
 def _arm(table: Table, folder: Path, other: Menagerie | None) -> Arm:
     table.require_known("name", "model", "position", "quaternion", "home", "gripper_range")
     closed, opened = table.numbers("gripper_range", 2)
-    _require_within(table, "gripper_range", (closed, opened), WIDEST, "of its unit")
+    table.require_within("gripper_range", (closed, opened), WIDEST, "of its unit")
     if closed == opened:
         raise PackError(f"{table.where}: gripper_range is closed and open; both are {closed:g}")
-    home, turn = table.numbers("home"), table.numbers("quaternion", 4)
-    _require_within(table, "home", home, TURN, "rad, no degrees")
-    _require_within(table, "position", table.numbers("position", 3), REACH, "m, no mm")
-    if abs(math.hypot(*turn) - 1.0) > UNIT:
-        raise PackError(
-            f"{table.where}: quaternion (w x y z) has length {math.hypot(*turn):g}: 1 is needed"
-        )
+    home = table.numbers("home")
+    table.require_within("home", home, TURN, "rad, no degrees")
     model = folder / table.text("model")
     if not model.is_file():
         raise PackError(f"{folder / 'robot.toml'}: model {model.name} is not in the pack")
     return Arm(
         name=table.text("name"),
         model=model,
-        position=table.numbers("position", 3),
-        quaternion=turn,
+        position=table.place("position"),
+        quaternion=table.quaternion("quaternion"),
         home=home,
         gripper_range=(closed, opened),
         menagerie=other,

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 from enpire.errors import PackError
 
 T = TypeVar("T")
+REACH = 10.0  # how far off anything of a bench may be [m]
+UNIT = 1e-3  # by which the length of a quaternion may differ from 1
 LARGEST = 2**63 - 1  # of whole numbers: TOML has no larger one
 
 
@@ -126,6 +128,38 @@ class Table:
                 near = difflib.get_close_matches(name, names, 1)
                 hint = f"do you mean {near[0]}?" if near else f"there are {', '.join(names)}"
                 raise PackError(f"{self._where}: {name} means nothing here; {hint}")
+
+    def require_within(self, key: str, values: Sequence[float], most: float, unit: str) -> None:
+        """Raises PackError for numbers beyond what can be meant: they are in another unit."""
+        if not all(abs(value) <= most for value in values):
+            raise PackError(
+                f"{self._where}: {key} must be within {most:g} {unit}; "
+                f"found {', '.join(f'{value:g}' for value in values)}"
+            )
+
+    def place(self, key: str) -> tuple[float, ...]:
+        """Where something of a bench is: three numbers [m]."""
+        values = self.numbers(key, 3)
+        self.require_within(key, values, REACH, "m, no mm")
+        return values
+
+    def quaternion(self, key: str) -> tuple[float, ...]:
+        """A turn: w x y z, of length one."""
+        turn = self.numbers(key, 4)
+        if abs(math.hypot(*turn) - 1.0) > UNIT:
+            raise PackError(
+                f"{self._where}: {key} (w x y z) has length {math.hypot(*turn):g}: 1 is needed"
+            )
+        return turn
+
+    def natural(self, key: str, least: int = 0) -> int:
+        """A whole number, at least so many."""
+        value = self.number(key)
+        if not value.is_integer() or value < least:
+            raise PackError(
+                f"{self._where}: {key} must be a whole number from {least} up, found {value:g}"
+            )
+        return int(value)
 
     def _finite(self, key: str, value: float) -> float:
         if not math.isfinite(value):

@@ -36,8 +36,7 @@ from enpire.errors import PackError
 from enpire.packs import Robot, find, load_robot
 from enpire.packs.finder import DRIVERS as DRIVERS_FILE
 from enpire.packs.finder import unknown
-from enpire.packs.robot import REACH
-from enpire.packs.toml import Table
+from enpire.packs.toml import REACH, Table
 from enpire.safety.geometry import Box
 from enpire.safety.limits import SafetyLimits, narrowed, of_robot
 from enpire.safety.watchdog import Ages
@@ -46,6 +45,7 @@ from enpire.types import FloatArray
 RATE = 100.0
 RATES = (20.0, 500.0)
 CORES = 4096  # of any machine
+LONGEST_ARM = 3.0  # and the links of its hand [m]
 _KEYS = {"driver", "robot", "rate", "wire", "park", "cameras"}
 _TABLES = {"limits", "watchdogs", "realtime", "keep_out", "calibration", *DRIVERS}
 
@@ -140,7 +140,7 @@ def load_station(path: Path) -> StationFile:
         period=1.0 / rate,
         park=_park(table, robot, limits),
         limits=limits,
-        boxes=tuple(map(_box, table.tables("keep_out"))) if table.has("keep_out") else (),
+        boxes=_boxes(table, robot),
         cameras=_cameras(table),
         calibrated=_calibrated(table, robot),
         verifier=watch.has("verifier"),
@@ -203,6 +203,22 @@ def _realtime(table: Table) -> RealTimeSettings:
     if set(values) - {"cpu", "priority"} or not (whole and within):
         raise PackError(f"{said.where}: cpu, a core's number, and priority, 1 to 99")
     return RealTimeSettings(**{key: int(value) for key, value in values.items()})
+
+
+def _boxes(table: Table, robot: Robot) -> tuple[Box, ...]:
+    if not table.has("keep_out"):
+        return ()
+    rows = table.tables("keep_out")
+    boxes = tuple(map(_box, rows))
+    bases = np.array([arm.position for arm in robot.arms])
+    for row, box in zip(rows, boxes, strict=True):
+        off = np.maximum(np.maximum(box.low - bases, bases - box.high), 0.0)
+        if np.linalg.norm(off, axis=1).min() > LONGEST_ARM:
+            raise PackError(
+                f"{row.where}: {box.name} is more than {LONGEST_ARM:g} m from every arm's base and "
+                "keeps nothing out: in m, no cm"
+            )
+    return boxes
 
 
 def _box(table: Table) -> Box:

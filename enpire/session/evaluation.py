@@ -15,7 +15,7 @@ from enpire.packs.finder import GYM
 from enpire.session.audience import Audience
 from enpire.session.progress_bar import counted
 from enpire.session.recorded_run import RecordedRun
-from enpire.session.recovery import LIMIT_S, noted, open_recovery
+from enpire.session.recovery import noted, open_recovery
 from enpire.session.signing import unsigned
 from enpire.session.values import RANDOM, task_from
 from enpire.types import Estimate
@@ -52,7 +52,7 @@ class EvaluationRequest:
         vary_looks: Whether each episode looks different to a policy that sees.
         run: Folder that keeps the episodes; None to keep none.
         recover: Shell command that helps a station that is set aside.
-        recover_limit: How long that may take [s].
+        recover_limit: How long that may take [s]; None for ten minutes.
         trust: Whether code that a run names by a path is run though it was made elsewhere.
     """
 
@@ -72,7 +72,7 @@ class EvaluationRequest:
     vary_looks: bool = False
     run: Path | None = None
     recover: str = ""
-    recover_limit: float = LIMIT_S
+    recover_limit: float | None = None
     trust: bool = False
 
     def on_arms(self, count: int) -> EvaluationRequest:
@@ -164,6 +164,7 @@ def measure(request: EvaluationRequest, backend: Backend, audience: Audience) ->
         PolicyError: The policy cannot be read, is another task's, or acts in no sense.
     """
     from enpire.certification import certificate
+    from enpire.environment.core.policy_watch import PolicyWatch
     from enpire.policies.asynchronous import Asynchronous
     from enpire.rollout.evaluation.seeds import fresh_entropy
 
@@ -193,10 +194,11 @@ def measure(request: EvaluationRequest, backend: Backend, audience: Audience) ->
             f"inference: {late['missed']} of {late['periods']} control periods had no action, the "
             f"slowest chunk took {late['slowest']}"
         )
-    if (beyond := getattr(acting.controller, "beyond", None)) is not None:
-        figures["clipped"] = beyond.share
-        if beyond.text:
-            notes.append(beyond.text)
+    watch = getattr(acting.controller, "watch", None)
+    if isinstance(watch, PolicyWatch):
+        figures["clipped"] = watch.share
+        if watch.text:
+            notes.append(watch.text)
     return _evaluation(figures, request, tuple(notes))
 
 

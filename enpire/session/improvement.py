@@ -24,8 +24,9 @@ from enpire.session.loop_settings import (
     of_task,
     plain,
     read_settings,
+    require_company,
 )
-from enpire.session.recovery import LIMIT_S, open_recovery
+from enpire.session.recovery import open_recovery
 from enpire.session.session import require_same, run_session, station_facts, stations_for
 from enpire.session.signing import unsigned
 from enpire.session.teleop_options import TeleopSession, open_helper, require_helper
@@ -51,7 +52,7 @@ class LoopStart:
         arms: Station files of the arms that it runs on; none for twins.
         port: Of the page that a helper's hands are on; 0 for any.
         recover: Shell command that helps a station that is set aside.
-        recover_limit: How long that may take [s].
+        recover_limit: How long that may take [s]; None for ten minutes.
         track: Kind of the tracker that curves are sent to.
         trust: Whether code that a run names by a path is run though it was made elsewhere.
         audience: Who is told how it goes.
@@ -62,7 +63,7 @@ class LoopStart:
     arms: Sequence[Path] = ()
     port: int = 0
     recover: str = ""
-    recover_limit: float = LIMIT_S
+    recover_limit: float | None = None
     track: str | None = None
     trust: bool = False
     audience: Audience = PERSON
@@ -141,6 +142,7 @@ def begin_loop(
     if "demonstrator" in given:
         given["demonstrator"] = os.path.abspath(given["demonstrator"])
     settings = LoopSettings(task=task, **given)
+    require_company(given, settings)
     if least := least_sealed(settings):
         audience.say(least)
     recipes = _recipes(settings)

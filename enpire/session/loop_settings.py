@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from argparse import ArgumentTypeError
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -224,6 +224,19 @@ def of_pace(given: dict[str, Any]) -> dict[str, Any]:
     from enpire.rollout.fleet.conditions import REAL
 
     return {"staleness": 1} | asdict(REAL) | given
+
+
+COMPANY = (  # a setting that does nothing without another
+    ("collect_share", "staleness", "1"),
+    ("repair_time", "fault_every", "TIME"),
+)
+
+
+def require_company(given: Mapping[str, Any], settings: LoopSettings) -> None:
+    """Raise UsageError for a setting that is given and would do nothing."""
+    for name, other, value in COMPANY:
+        if given.get(name) and not getattr(settings, other):
+            raise UsageError(f"{flag(name)} does nothing without {flag(other)} {value}: give both")
 
 
 def found_from(folder: Path, recipes: str) -> str:

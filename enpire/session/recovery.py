@@ -24,12 +24,14 @@ def noted(number: int, kind: str, station: int, text: str) -> LogEntry:
 
 
 @contextmanager
-def open_recovery(command: str, limit_s: float, task: str, reset: str) -> Iterator[Recovery | None]:
+def open_recovery(
+    command: str, limit_s: float | None, task: str, reset: str
+) -> Iterator[Recovery | None]:
     """Have a shell command help stations that are set aside, until the block ends.
 
     Args:
         command: What the shell runs; empty for nobody.
-        limit_s: How long it may take [s].
+        limit_s: How long it may take [s]; None for `LIMIT_S`.
         task: The task's name, which the command finds in its environment.
         reset: How scenes are put back; only a physical reset sets stations aside.
 
@@ -37,11 +39,13 @@ def open_recovery(command: str, limit_s: float, task: str, reset: str) -> Iterat
         UsageError: Somebody is to help where no station is ever set aside.
     """
     if not command:
+        if limit_s is not None:
+            raise UsageError("--recover-limit is what --recover may take: give both")
         yield None
         return
     if reset != "physical":
         raise UsageError("--recover is for --reset physical: no other sets stations aside")
     from enpire.rollout.fleet.recovery import Recovery
 
-    with Recovery(command, limit_s, task) as found:
+    with Recovery(command, LIMIT_S if limit_s is None else limit_s, task) as found:
         yield found

@@ -41,7 +41,10 @@ def stations_for(settings: LoopSettings, where: Backend) -> StationBackend:
         UsageError: there cannot be such.
     """
     from enpire.environment import Order, ResetMode
+    from enpire.environment.core.policy_cameras import require_size
     from enpire.rollout.fleet.conditions import ConditionedStations, Conditions
+
+    require_size(settings.images)
 
     conditions = Conditions(
         **{each.name: getattr(settings, each.name) for each in fields(Conditions)}

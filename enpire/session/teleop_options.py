@@ -188,6 +188,8 @@ def open_helper(
     """Who helps in a loop, if anybody does; raises as `open_teleop`."""
     from enpire.environment import Stations
 
+    if port and not settings.helper:
+        raise UsageError("--port is of the page that --helper serves: give both")
     inner = _inner(stations)
     if not settings.helper or not isinstance(inner, Stations):
         yield None

@@ -14,6 +14,16 @@ from enpire.twin import dynamics, objects
 from enpire.twin.arms import attach, require_reachable
 from enpire.twin.scene import ArmIndex, IntArray, Scene
 
+WEAKEST, STRONGEST = 1.0, 12.0  # gravity of a bench, the Moon's too [m/s^2]
+TILT = 0.5  # of it, along a bench that stands askew [m/s^2]
+LONGEST = 0.02  # of a time step [s]
+LARGEST, LARGEST_LOOSE = 50.0, 5.0  # from the middle of a thing that stands, and that moves [m]
+LINEAR = ("jnt_stiffness", "dof_damping")
+FROM_NOUGHT_UP = (
+    *("geom_friction", "pair_friction", "jnt_stiffness"),
+    *("dof_damping", "dof_frictionloss", "dof_armature"),
+)
+
 
 def compose(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]) -> Scene:
     """Compile world + arms + objects into one model.
@@ -27,8 +37,9 @@ def compose(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]) 
 
     Raises:
         PackError: MuJoCo does not compile the result; the message carries MuJoCo's own. It
-            compiles, and a number in it is none. Or the world's dynamics are those of another
-            robot.
+            compiles, and a number in it is none; things do not fall down, or a time step is no
+            small part of a second; a hand is outside its workspace when its arm is at home. Or the
+            world's dynamics are those of another robot.
     """
     try:
         spec = mujoco.MjSpec.from_file(str(world.model))
@@ -44,7 +55,10 @@ def compose(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]) 
             f"the scene of {robot.name} in {world.name} does not compile: {error}"
         ) from error
     _require_finite(model, robot, world)
+    _require_bench(model, world)
+    _require_physical(model, robot, world)
     scene = Scene(model, tuple(_index(model, arm) for arm in robot.arms), robot, world)
+    _require_hands_at_work(scene)
     if world.dynamics is not None:
         fitted = world.dynamics
         values = dict(zip(fitted.names, fitted.values, strict=True))
@@ -78,6 +92,61 @@ def _require_finite(model: mujoco.MjModel, robot: Robot, world: World) -> None:
                         f"{field} of {_row_name(model, field, int(bad[0][0]))} is "
                         f"{values[bad[0][0]]}"
                     )
+
+
+def _require_bench(model: mujoco.MjModel, world: World) -> None:
+    """A world's z points up, in m, and its steps are short enough for contacts."""
+    x, y, z = model.opt.gravity
+    if abs(x) > TILT or abs(y) > TILT or not WEAKEST <= -z <= STRONGEST:
+        raise PackError(
+            f"{world.model}: gravity is {x:g} {y:g} {z:g}: on a bench it is along -z, "
+            f"{WEAKEST:g} to {STRONGEST:g} m/s^2, usually 0 0 -9.81"
+        )
+    if model.opt.timestep > LONGEST:
+        raise PackError(
+            f"{world.model}: timestep is {model.opt.timestep:g} s: at most {LONGEST:g} s, no ms"
+        )
+
+
+def _require_physical(model: mujoco.MjModel, robot: Robot, world: World) -> None:
+    """MuJoCo compiles what would speed up by friction, and things as large as houses."""
+    for field in FROM_NOUGHT_UP:
+        values = getattr(model, field)
+        if field in LINEAR and values.ndim == 2:  # the first of a polynomial
+            values = values[:, 0]
+        below = np.argwhere(values < 0.0)
+        if len(below):
+            raise PackError(
+                f"the scene of {robot.name} in {world.name}: {field} of "
+                f"{_row_name(model, field, int(below[0][0]))} is below nought"
+            )
+    plane = model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
+    loose = model.body_weldid[model.geom_bodyid] != 0
+    large = ~plane & (model.geom_rbound > np.where(loose, LARGEST_LOOSE, LARGEST))
+    if large.any():
+        geom = int(np.argmax(large))
+        raise PackError(
+            f"the scene of {robot.name} in {world.name}: geom {_row_name(model, 'geom_', geom)} "
+            f"reaches {model.geom_rbound[geom]:.3g} m from its middle: sizes and meshes are in m, "
+            "no mm"
+        )
+
+
+def _require_hands_at_work(scene: Scene) -> None:
+    """Where an arm's base stands is only seen by where its hand comes to be."""
+    data, limits = mujoco.MjData(scene.model), scene.robot.limits
+    for arm, of_pack in zip(scene.arms, scene.robot.arms, strict=True):
+        data.qpos[arm.qpos] = of_pack.home
+    mujoco.mj_kinematics(scene.model, data)
+    for arm in scene.arms:
+        hand = data.site_xpos[arm.grasp]
+        if not ((limits.workspace_low <= hand) & (hand <= limits.workspace_high)).all():
+            raise PackError(
+                f"robot {scene.robot.name}: with {arm.name} at home its hand is at "
+                f"{', '.join(f'{at:.3g}' for at in hand)} m, outside the workspace from "
+                f"{list(limits.workspace_low)} to {list(limits.workspace_high)}: look at position "
+                "[m], quaternion (w x y z), home [rad] and workspace_low and _high [m]"
+            )
 
 
 def _row_name(model: mujoco.MjModel, field: str, row: int) -> str:

@@ -95,10 +95,14 @@ def prepare(spec: mujoco.MjSpec, robot: Robot, fitted: Dynamics) -> None:
     """Give a scene what its arms' dynamics need: bodies for payloads, memory for latencies.
 
     Raises:
-        PackError: they are another robot's.
+        PackError: they are another robot's, or in other units.
     """
     if fitted.robot != robot.name:
         raise PackError(f"the world's dynamics are of {fitted.robot}, not of {robot.name}")
+    for name, said in zip(fitted.names, fitted.units, strict=False):
+        unit = UNITS.get(name.rsplit("/", 1)[-1], said)
+        if said and said != unit:
+            raise PackError(f"the world's dynamics have {name} in {said}: {unit} is its unit")
     add_payloads(spec, robot)
     of = dict(zip(fitted.names, fitted.high, strict=True))
     longest = max((v for name, v in of.items() if name.endswith(LATENCY)), default=0.0)

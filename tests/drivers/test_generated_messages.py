@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from enpire.drivers.ros2.messages import Names, objects_of, picture_of
 
 MANY = settings(max_examples=300, deadline=None)
+HEADER = SimpleNamespace(frame_id="world")
 FLOATS = st.one_of(st.floats(), st.sampled_from([float("nan"), float("inf"), 0.0, 1.0]))
 SEVERAL = st.lists(FLOATS, max_size=5)
 
@@ -47,7 +48,7 @@ def test_any_poses(numbers: list[list[float]]) -> None:
         )
         for x, y, z, w, a, b, c in numbers
     ]
-    found = objects_of(SimpleNamespace(poses=poses), 7)
+    found = objects_of(SimpleNamespace(header=HEADER, poses=poses), 7)
     if found is not None:
         assert np.isfinite(found.position).all()
         assert np.isfinite(found.rotation).all()

@@ -17,6 +17,7 @@ from enpire.packs.toml import Table
 from enpire.simulation.ros2 import urdf
 
 ROBOT = load_robot(find("robots", "so101"))
+HEADER = SimpleNamespace(frame_id="world")
 TWO = load_robot(find("robots", "yam_bimanual"))
 
 
@@ -46,15 +47,17 @@ def pose(*numbers: float) -> SimpleNamespace:
 
 def test_what_is_no_pose_counts_as_none() -> None:
     good = pose(1, 2, 3, 1, 0, 0, 0)
-    assert objects_of(SimpleNamespace(poses=[good]), 7).position.tolist() == [[1, 2, 3]]
-    assert len(objects_of(SimpleNamespace(poses=[]), 7).position) == 0
+    assert objects_of(SimpleNamespace(header=HEADER, poses=[good]), 7).position.tolist() == [
+        [1, 2, 3]
+    ]
+    assert len(objects_of(SimpleNamespace(header=HEADER, poses=[]), 7).position) == 0
     for bad in (
         pose(1, 2, 3, 0, 0, 0, 0),
         pose(1, 2, 3, 2, 0, 0, 0),
         pose(1, float("nan"), 3, 1, 0, 0, 0),
         pose(1, 2, 3, float("nan"), 0, 0, 0),
     ):
-        assert objects_of(SimpleNamespace(poses=[good, bad]), 7) is None
+        assert objects_of(SimpleNamespace(header=HEADER, poses=[good, bad]), 7) is None
 
 
 def test_a_force_that_is_no_number_is_above_every_limit() -> None:

@@ -19,6 +19,11 @@ from tests.datasets.test_wrong import TOY, of_the_toy
 from tests.inputs.entry import REFUSED, TAKEN, Input
 
 ROOT = Path(__file__).parents[2]
+LOOP = ("loop", "--task", "pick_cube", "--run", "r")
+CAMPAIGN = ("campaign", "--task", "pick_cube", "--agents", "local:1")
+POLICY = ("eval", "--task", "pick_cube", "--policy", "p")
+CONFIG, OLD = "config.json", "pytorch_model.bin"
+STEP = "checkpoints/000100/pretrained_model/config.json"
 EVAL = ("eval", "--policy", "random", "--task")
 IMPORT = ("import", "lerobot")
 MINE = "ws://127.0.0.1:1?patience=0.3"
@@ -52,6 +57,18 @@ def file(name: str, content: bytes = b"") -> Callable[[Path], object]:
     return lambda folder: (folder / name).write_bytes(content)
 
 
+def folder(*names: str) -> Callable[[Path], object]:
+    """A folder with files of these names."""
+
+    def put(where: Path) -> None:
+        (where / "p").mkdir()
+        for name in names:
+            (where / "p" / name).parent.mkdir(parents=True, exist_ok=True)
+            (where / "p" / name).touch()
+
+    return put
+
+
 def a_run(broken: str = "", content: bytes = b"") -> Callable[[Path], object]:
     """A run that is there, with another content of one of its files."""
 
@@ -78,6 +95,29 @@ def linked(folder: Path) -> None:
 ALL = (
     one("no such verb", ("lop",), "did you mean loop"),
     one("no such option", ("loop", "--task", "zip_tie", "--taks", "x"), "--taks"),
+    one("two seeds", (*EVAL, "x", "--seed", "1", "--seed", "2"), "--seed is given twice, 1 and 2"),
+    one("two seeds in one word", (*EVAL, "x", "--seed=1", "--seed=2"), "--seed is given twice"),
+    one("one seed twice", (*EVAL, "x", "--seed", "1", "--seed=1"), "unknown task 'x'"),
+    one("two tasks", (*EVAL, "x", "--task", "y"), "--task is given twice, x and y"),
+    one("a setting twice", (*LOOP, "--recipe.a", "1", "--recipe.a", "2"), "--recipe.a is given tw"),
+    one("a share of nothing", (*LOOP, "--collect-share", "0.5"), "does nothing without --stalen"),
+    one("repairs of no faults", (*LOOP, "--repair-time", "1m"), "does nothing without --fault-e"),
+    one("a limit of no help", (*LOOP, "--recover-limit", "1m"), "--recover may take: give both"),
+    one("a page for nobody", (*LOOP, "--port", "8000"), "--helper serves: give both"),
+    one("a pixel", (*LOOP, "--images", "1"), "--images 1: from 32 to 224 pixels"),
+    one("100000 pixels", (*LOOP, "--images", "100000"), "--images 100000: from 32 to 224"),
+    one("no time", (*LOOP, "--max-time", "0"), "'0' is no duration"),
+    one("time below nought", (*LOOP, "--max-time=-5m"), "'-5m' is no duration"),
+    one("a unit of no name", (*LOOP, "--max-time", "5"), "write 90s, 30m or 10h"),
+    one("a target in per cent", (*LOOP, "--target", "95"), "95 is no success rate"),
+    one("a comma in a number", (*LOOP, "--target", "0,9"), "'0,9' is no number"),
+    one("a prompt of Latin-1", (*CAMPAIGN, "--prompt", "p"), "p is no UTF-8", file("p", b"\xe9")),
+    one("a prompt of no task", (*CAMPAIGN, "--prompt", "p"), "lacks {brief}", file("p", b"Hello")),
+    one("an old policy's weights", POLICY, "weights in pytorch_model.bin", folder(CONFIG, OLD)),
+    one("an adapter", POLICY, "an adapter alone", folder("adapter_config.json")),
+    one("half a policy", POLICY, "p lacks model.safetensors", folder(CONFIG)),
+    one("a training's folder", POLICY, "has checkpoints: name one, p/ch.*model", folder(STEP)),
+    one("an empty folder as policy", POLICY, "is not a run folder", folder()),
     one("a task of no name", (*EVAL, ""), "is given nothing"),
     one("a task that is none", (*EVAL, "zip_ti"), "did you mean zip_tie"),
     one("a task that clears the screen", (*EVAL, "\x1b[2J"), r"unknown task '.x1b"),

@@ -116,6 +116,12 @@ def copied(made: Made) -> None:
         made.columns[name][10:20] = made.columns[name][:10]
 
 
+def upsampled(made: Made) -> None:
+    """Every second frame shows what the one before did."""
+    seen = made.columns[STATE]
+    seen[1::2] = seen[: len(seen) - 1 : 2]
+
+
 def still(made: Made) -> None:
     """Nothing moves in episode 1."""
     made.columns[STATE][10:20] = made.columns[STATE][10]
@@ -397,6 +403,7 @@ MORE = (
         "the first: 1. with nothing but 0",
         TOLD,
     ),
+    one("every other frame twice", upsampled, "4 of 4 .* recorded more slowly", TOLD),
     one("a sensor that hung", hung, "first: 2. in which nothing that is seen changes for 5", TOLD),
     one("tasks by their table", two_tasks, "of 2 tasks by task_index", TOLD, after=table([1, 0])),
     one("a task by its table", nothing, "by next.success", TAKEN, after=table([0, 1])),

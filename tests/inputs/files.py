@@ -74,7 +74,8 @@ def written(name: str, file: str, load: Callable[[Path], object]) -> Callable[..
 
 
 def a_program(folder: Path) -> object:
-    (folder / "prompt.md").write_text("{brief}")
+    if not (folder / "prompt.md").exists():
+        (folder / "prompt.md").write_text("{brief}")
     return load_program(find("agents", str(folder)))
 
 
@@ -85,6 +86,18 @@ def a_loop(folder: Path) -> object:
 
 station = written("station", "lab.toml", lambda folder: load_station(folder / "lab.toml"))
 agent = written("agent", "agent.toml", a_program)
+
+
+def prompt(name: str, content: bytes, words: str, ends: str = REFUSED) -> Input:
+    """An entry: what a program is told."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        (folder / "prompt.md").write_bytes(content)
+        return agent(name, AGENT, words).give(folder)
+
+    return Input(f"prompt: {name}", give, words, ends)
+
+
 loop = written("loop", "loop.toml", a_loop)
 task = written("task", "task.py", lambda folder: load_task(find("tasks", str(folder))))
 
@@ -178,6 +191,33 @@ FILES = (
     agent("hours of 400 digits", f"{AGENT}hours = {DIGITS}", "401 digits"),
     agent("memory without end", f"{AGENT}memory_gib = 1e308", "memory_gib must be"),
     agent("memory of no byte", f"{AGENT}memory_gib = 1e-12", "memory_gib must be"),
+    agent("a word that nothing stands for", 'command = ["sh", "{pyton}"]', "do you mean .python"),
+    agent("braces of its own", 'command = ["sh", "{x}"]', "Program", TAKEN),
+    agent(
+        "a model of another name",
+        f"command = ['sh', '{{model}}/n']\n{MODEL}",
+        "/n is none of its models",
+    ),
+    agent("a request in small letters", AGENT + MODEL.replace("POST", "post"), "a method and a p"),
+    agent("a request without a path", AGENT + MODEL.replace(" /v1", ""), "a method and a path"),
+    agent("a request of a star", AGENT + MODEL.replace("POST /v1", "*"), "a method and a path"),
+    agent("a key from nowhere", f'{AGENT}{MODEL}key_from = ""', "key_from names no variable"),
+    agent("prices of tomorrow", AGENT + PRICES.replace("2026", "2096") + "a = 1", "is to come"),
+    agent("prices of a German day", f"{AGENT}[prices]\ndate = '23.11.2026'\na = 1", "a day as 2"),
+    agent("prices a token", f"{AGENT}{PRICES}output_tokens = 5e-5", "0 or 0.0001 to 2000; found"),
+    agent("prices of a misspelt class", f"{AGENT}{PRICES}input_token = 5.0", "mean input_tokens"),
+    agent("hours in seconds", f"{AGENT}hours = 43200", "hours must be"),
+    agent("what is not there", f"{AGENT}readable = ['/no/such']", "/no/such, which is not there"),
+    agent("a header of two lines", f'{AGENT}{MODEL}header = "a\\nb"', "a name of letters, digits"),
+    agent("a prefix of two lines", f'{AGENT}{MODEL}prefix = "a\\nb"', "a text of one line"),
+    prompt("as it should be", b"{method} {brief}", "Program", TAKEN),
+    prompt("a byte order mark", b"\xef\xbb\xbf{brief}", "prompt='{brief}'", TAKEN),
+    prompt("Latin-1", b"{brief} \xe9", "prompt.md is no UTF-8"),
+    prompt("UTF-16", "{brief}".encode("utf-16"), "prompt.md is no UTF-8"),
+    prompt("without the task", b"Hello.", "lacks {brief}"),
+    prompt("nothing in it", b"", "lacks {brief}"),
+    prompt("a misspelt word", b"{brief} {metod}", "do you mean {method}"),
+    prompt("JSON in it", b'{brief} {"a": {"b": 1}}', "Program", TAKEN),
     agent("half a start", f"{AGENT}starts = 1.5", "whole number"),
     agent("never starts", f"{AGENT}starts = 0.5", "starts must be"),
     agent("no command", 'command = [""]', "not installed"),

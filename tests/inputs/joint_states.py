@@ -28,11 +28,12 @@ def joints(called: str, words: str = "none", ends: str = REFUSED, **said: Any) -
     return Input(called, give, words, ends)
 
 
-def pose(name: str, *numbers: float, ends: str = REFUSED) -> Input:
-    """An entry: a pose, x y z and a turn w x y z."""
+def pose(name: str, *numbers: float, ends: str = REFUSED, frame: str = "world") -> Input:
+    """An entry: a pose, x y z and a turn w x y z, in a frame."""
     place = Message(**dict(zip("xyz", numbers[:3], strict=True)))
     turn = Message(**dict(zip("wxyz", numbers[3:], strict=True)))
-    message = Message(poses=[Message(position=place, orientation=turn)])
+    header = Message(frame_id=frame)
+    message = Message(header=header, poses=[Message(position=place, orientation=turn)])
     return Input(name, lambda _: none_or(objects_of(message, 7)), "", ends)
 
 
@@ -75,6 +76,10 @@ ALL = (
     joints("no positions", position=[]),
     joints("a position too many", position=[1.0, 2.0, 3.0]),
     pose("a pose", 1, 2, 3, 1, 0, 0, 0, ends=TAKEN),
+    pose("a pose of no frame", 1, 2, 3, 1, 0, 0, 0, ends=TAKEN, frame=""),
+    pose("a frame of ROS 1", 1, 2, 3, 1, 0, 0, 0, ends=TAKEN, frame="/world"),
+    pose("a pose that a camera tells", 1, 2, 3, 1, 0, 0, 0, frame="camera_link"),
+    pose("a pose from the arm's base", 1, 2, 3, 1, 0, 0, 0, frame="base_link"),
     pose("a pose in millimetres", 500, 300, 10, 1, 0, 0, 0),
     pose("a pose of NaN", 1, NAN, 3, 1, 0, 0, 0),
     pose("a pose of 1e300", 1e300, 0, 0, 1, 0, 0, 0),

@@ -95,6 +95,13 @@ NAN = "float('nan')"
 WEIGHTS = """p = ChunkPolicy(given.spec)
         next(p.parameters()).data.fill_({})
         return Candidate(p, {{}})"""
+OWN = """class Own(ChunkPolicy): pass
+        return Candidate(Own(given.spec), {})"""
+SHAPE = "return Candidate(ChunkPolicy(replace(given.spec, {})), {{}})"
+SCALE = """p = ChunkPolicy(given.spec)
+        p.{}.fill_({})
+        return Candidate(p, {{}})"""
+META = "return Candidate(ChunkPolicy(given.spec).to('meta'), {})"
 OTHER = "return Candidate(ChunkPolicy(replace(given.spec, action=5)), {})"
 ALL = (
     file("as it should be", text(), "'a': '1'", TAKEN),
@@ -138,6 +145,20 @@ ALL = (
     improves("returns bit by bit", "yield 1", "returned a generator"),
     improves("no policy", "return Candidate(None, {})", "policy is None"),
     improves("a kind of policy", "return Candidate(ChunkPolicy, {})", "policy is <class"),
+    improves("a policy of its own class", OWN, "Own.*cannot be kept"),
+    improves("a module of torch", "return Candidate(os.path, {})", "cannot be kept: chunk"),
+    improves("no action of a chunk", SHAPE.format("execute=0"), "executes 0 of the 4 actions"),
+    improves("more actions than a chunk", SHAPE.format("execute=99"), "executes 99 of the 4"),
+    improves("no history", SHAPE.format("history=0"), "history is 0: at least 1"),
+    improves("a stride of nought", SHAPE.format("stride=0"), "stride is 0: at least 1"),
+    improves("a level that is none", SHAPE.format(f"levels=((0, ({NAN},)),)"), "levels"),
+    improves("a layer of no width", SHAPE.format("hidden=(0,)"), r"hidden is \(0,\): at least 1"),
+    improves("longer chunks", SHAPE.format("chunk=16"), "{}", TAKEN),
+    improves("a policy of another task", SHAPE.format("task='u'"), "is for u; the task is t"),
+    improves("a spread of nought", SCALE.format("std", 0.0), "divides by nought: std"),
+    improves("a spread below nought", SCALE.format("spread", -1.0), "divides by nought: spread"),
+    improves("weights that are nowhere", META, "NotImplementedError"),
+    improves("a policy in a tuple", "return ChunkPolicy(given.spec), {}", "returned a tuple"),
     improves("a policy of another size", OTHER, "to 5 actions"),
     improves("weights of NaN", WEIGHTS.format(NAN), "not finite"),
     improves("infinite weights", WEIGHTS.format("float('inf')"), "not finite"),

@@ -23,7 +23,8 @@ from hypothesis import strategies as st
 from enpire.errors import CampaignError, PackError, UsageError
 from enpire.evolution.agents.programs import load_program
 from enpire.packs import find, load_robot, load_world
-from enpire.packs.robot import FASTEST, HARDEST, QUICKEST, REACH, TURN, Robot
+from enpire.packs.robot import FASTEST, HARDEST, QUICKEST, TURN, Robot
+from enpire.packs.toml import REACH
 from enpire.safety.station import load_station
 from enpire.session.loop_settings import OF_TASK, of_task
 

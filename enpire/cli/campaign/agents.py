@@ -93,8 +93,10 @@ def with_transferred(repertoire: str, elsewhere: TransferredKnowledge) -> str:
 
 def _read_prompt(path: Path | None) -> str:
     """A prompt's text; empty without one."""
+    from enpire.evolution.agents.programs import read_prompt
+
     try:
-        return path.read_text(encoding="utf-8") if path else ""
+        return read_prompt(path) if path else ""
     except OSError as error:
         raise UsageError(f"--prompt {path}: {error.strerror}") from error
 

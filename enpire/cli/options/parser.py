@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from enpire.errors import UsageError
@@ -41,6 +42,7 @@ class Parser(argparse.ArgumentParser):
             if not word.strip() or (word.startswith("--") and word.endswith("=")):
                 empty = word.rstrip("=") if word.strip() else before
                 self.error(f"{empty} is given nothing: a variable of the shell that is not set?")
+        self._require_once(args)
         gathered: dict[str, dict[str, str]] = {}
         for begin in self.gathers:
             args, gathered[begin] = self._gather(list(args), begin)
@@ -52,6 +54,19 @@ class Parser(argparse.ArgumentParser):
         if rest:
             self.error(f"{rest[0]!r} is one argument too many")
         return found
+
+    def _require_once(self, args: Sequence[str]) -> None:
+        """Of an option that is given twice with two values argparse takes the last one."""
+        said: dict[str, str] = {}
+        for word, after in itertools.zip_longest(args, args[1:], fillvalue=""):
+            flag, equals, value = word.partition("=")
+            known = self._option_string_actions.get(flag)
+            single = isinstance(known, argparse._StoreAction) and known.nargs is None
+            if not (single or flag.startswith(self.gathers)):
+                continue
+            value = value if equals else after
+            if said.setdefault(flag, value) != value:
+                self.error(f"{flag} is given twice, {said[flag]} and {value}: which one counts?")
 
     def _gather(self, args: list[str], begin: str) -> tuple[list[str], dict[str, str]]:
         rest: list[str] = []

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from enpire.cli.options.parser import Parser
-from enpire.session.recovery import LIMIT_S, open_recovery
+from enpire.session.recovery import open_recovery
 from enpire.session.values import duration
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ def add_recovery(parser: Parser, title: str) -> None:
         "--recover-limit",
         type=duration,
         metavar="TIME",
-        default=LIMIT_S,
         help="that it may take (default 10m)",
     )
 

@@ -27,6 +27,8 @@ from enpire.packs.toml import Table
 from enpire.types import FloatArray
 
 UNITS = {"degrees": np.pi / 180.0, "radians": 1.0, "metres": 1.0}  # ours for one of theirs
+ENDS = ".pos"  # of the key that LeRobot has for a motor
+FARTHEST = 6.3  # that an axis's zero is off theirs: a whole turn [rad], or more than any arm [m]
 _LINEAR = frozenset({"motor", "unit", "sign", "offset"})
 _BY_POINTS = frozenset({"motor", "theirs", "ours"})
 
@@ -46,7 +48,7 @@ class Axes:
         keys = tuple(key for key, _, _ in found)
         twice = next((key for key in keys if keys.count(key) > 1), None)
         if twice:
-            raise PackError(f"{rows[0].where}: {twice.removesuffix('.pos')} stands for two axes")
+            raise PackError(f"{rows[0].where}: {twice.removesuffix(ENDS)} stands for two axes")
         return cls(keys, np.array([f for _, f, _ in found]), np.array([o for _, _, o in found]))
 
     def ours(self, observation: Mapping[str, Any]) -> FloatArray:
@@ -64,7 +66,10 @@ class Axes:
 
 
 def _axis(row: Table) -> tuple[str, float, float]:
-    key = f"{row.text('motor')}.pos"
+    motor = row.text("motor")
+    if not motor.strip() or motor.endswith(ENDS):
+        raise PackError(f"{row.where}: motor is {motor!r}: its name, without {ENDS} after it")
+    key = f"{motor}{ENDS}"
     by_points = row.has("theirs") or row.has("ours")
     known = _BY_POINTS if by_points else _LINEAR
     odd = next((name for name in row.names if name not in known), None)
@@ -83,4 +88,6 @@ def _axis(row: Table) -> tuple[str, float, float]:
         )
     if sign not in (-1.0, 1.0):
         raise PackError(f"{row.where}: sign must be 1 or -1, found {sign:g}")
-    return key, sign * UNITS[unit], row.number("offset", 0.0)
+    offset = row.number("offset", 0.0)
+    row.require_within("offset", (offset,), FARTHEST, "rad or m, no degrees and no mm")
+    return key, sign * UNITS[unit], offset

@@ -127,7 +127,7 @@ class Ros2:
         node.create_subscription(
             JointState, settings.joint_states, self._on_joint_state, sensor_data()
         )
-        for arm, topic in enumerate(settings.wrenches):
+        for arm, topic in enumerate(settings.forces(self.robot)):
             node.create_subscription(
                 WrenchStamped, topic, lambda m, arm=arm: self._on_wrench(arm, m), sensor_data()
             )

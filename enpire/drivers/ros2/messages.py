@@ -11,10 +11,11 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from enpire.drivers.wire import Objects
-from enpire.packs.robot import REACH
+from enpire.packs.toml import REACH
 from enpire.types import FloatArray, Image
 
 FARTHEST = 1e3  # that a joint stands or moves [rad or m, and a second]: no joint does
+WORLD = "world"  # a frame, where trackers and station have no other name for it
 UNIT = 0.01  # by which the length of a quaternion may differ from 1
 
 
@@ -84,7 +85,7 @@ def forward(values: FloatArray) -> Any:
     return Float64MultiArray(data=values.tolist())
 
 
-def poses(objects: Objects, stamp: Any, frame: str = "world") -> Any:
+def poses(objects: Objects, stamp: Any, frame: str = WORLD) -> Any:
     """A PoseArray; stamp: builtin_interfaces/Time."""
     from geometry_msgs.msg import Point, Pose, PoseArray, Quaternion
     from std_msgs.msg import Header
@@ -101,8 +102,18 @@ def poses(objects: Objects, stamp: Any, frame: str = "world") -> Any:
     return PoseArray(header=Header(stamp=stamp, frame_id=frame), poses=found)
 
 
-def objects_of(message: Any, stamp: int) -> Objects | None:
-    """The poses of a PoseArray, or None where one is no pose of a bench; stamp: monotonic ns."""
+def frame_of(message: Any) -> str:
+    """The frame that poses are told in; empty where nobody says."""
+    return str(message.header.frame_id).removeprefix("/")
+
+
+def objects_of(message: Any, stamp: int, frame: str = WORLD) -> Objects | None:
+    """The poses of a PoseArray, or None where one is no pose of a bench; stamp: monotonic ns.
+
+    frame: the task's world, as the tracker calls it. Poses of another frame are somewhere else.
+    """
+    if frame_of(message) not in ("", frame):
+        return None
     position = np.array([[p.position.x, p.position.y, p.position.z] for p in message.poses])
     turn = [
         (p.orientation.w, p.orientation.x, p.orientation.y, p.orientation.z) for p in message.poses

@@ -12,6 +12,7 @@ gripper_joints = ["gripper"]       # an arm; default: ARM_gripper
 gripper_controller = "gripper_controller"
 wrenches = ["wrench"]              # geometry_msgs/WrenchStamped, an arm; default: not measured
 objects = "objects"                # geometry_msgs/PoseArray of the tracked objects, world frame
+objects_frame = "world"            # the frame_id of these; one that says none is taken to be in it
 images = ["top/image_raw"]         # of the station's cameras: sensor_msgs/Image, or CompressedImage
                                    # where it ends so; default: CAMERA/image_raw/compressed
 fixture = "fixture"                # std_msgs/String: outputs that are on, with commas between
@@ -24,6 +25,8 @@ simulated = false                  # `enpire station sim` is at the other end
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from enum import StrEnum
 
@@ -32,6 +35,9 @@ from enpire.packs import Robot
 from enpire.packs.toml import Table
 
 COMPRESSED = "/compressed"  # ends the topic of a CompressedImage
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # each part of a name in ROS 2
+NAMES = ("namespace", "joint_states", "controller", "gripper_controller", "objects", "fixture")
+TOGETHER = (("joints", "gripper_joints"), ("images",), ("wrenches",))  # differ in their names
 QUIET = ("time_out_elsewhere", "limits_elsewhere", "activity_elsewhere")
 
 
@@ -59,6 +65,7 @@ class Ros2Settings:
     gripper_controller: str = "gripper_controller"
     wrenches: tuple[str, ...] = ()
     objects: str = "objects"
+    objects_frame: str = "world"
     images: tuple[str, ...] = ()
     fixture: str = "fixture"
     time_out: str = "cmd_timeout"
@@ -91,7 +98,25 @@ class Ros2Settings:
             )
         if found.get("gripper", "position") not in ("position", "none"):
             raise PackError(f"{table.where}: gripper is position or none")
-        return cls(**(found | {"command": CommandMode(command)}))  # type: ignore[arg-type]
+        made = cls(**(found | {"command": CommandMode(command)}))  # type: ignore[arg-type]
+        for key, name in made._named():
+            parts = name.removeprefix("/").split("/")
+            if not (all(map(NAME.fullmatch, parts)) or (key == "namespace" and name in ("", "/"))):
+                raise PackError(
+                    f"{table.where}: {key} {name!r} is no name in ROS 2: letters of ASCII, digits "
+                    "and _, no digit first, with single slashes between"
+                )
+        for keys in TOGETHER:
+            names = [each for one in keys for each in getattr(made, one)]
+            twice = [name for name in names if names.count(name) > 1]
+            if twice:
+                raise PackError(f"{table.where}: {' and '.join(keys)} have {twice[0]} twice")
+        return made
+
+    def _named(self) -> Iterator[tuple[str, str]]:
+        """All that ROS 2 finds by a name, with its key."""
+        yield from ((key, getattr(self, key)) for key in NAMES)
+        yield from ((key, name) for key in ("images", "wrenches") for name in getattr(self, key))
 
     def arm_joints(self, robot: Robot) -> tuple[str, ...]:
         """Names in messages of all arms' joints, arm after arm."""
@@ -103,6 +128,12 @@ class Ros2Settings:
         return _as_many(
             "gripper_joints", self.gripper_joints, [f"{a.name}_gripper" for a in robot.arms]
         )
+
+    def forces(self, robot: Robot) -> tuple[str, ...]:
+        """The topic of each arm's wrist; none where they do not measure."""
+        if self.wrenches:
+            _as_many("wrenches", self.wrenches, [arm.name for arm in robot.arms])
+        return self.wrenches
 
     def pictures(self, cameras: tuple[str, ...]) -> dict[str, str]:
         """The topic of each camera."""

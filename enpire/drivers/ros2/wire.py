@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from enpire.drivers.driver import Clock, Picture, Site
-from enpire.drivers.ros2.messages import forward, objects_of, picture_of
+from enpire.drivers.ros2.messages import forward, frame_of, objects_of, picture_of
 from enpire.drivers.ros2.node import Spinning, command, latched, sensor_data, wait_until
 from enpire.drivers.ros2.settings import COMPRESSED, Ros2Settings
 from enpire.drivers.wire import Fault, Objects
@@ -35,6 +35,7 @@ class Ros2Wire:
         self._spinning = Spinning(name, settings.namespace, settings.use_sim_time)
         self._lock = threading.Lock()
         self._objects: Objects | None = None
+        self._elsewhere = ""  # the frame of poses that count as none
         self._pictures: dict[str, Picture] = {}
         self._told: dict[int, Fault] = {}
         self._taken = 0
@@ -52,8 +53,13 @@ class Ros2Wire:
         self._spinning.start()
         if not wait_until(lambda: self._objects is not None, CONNECT_S):
             self.close()
+            elsewhere = self._elsewhere and (
+                f" in frame {settings.objects_frame}; there are some in {self._elsewhere}: have "
+                "the tracker tell them in the world's, or call that one objects_frame"
+            )
             raise DriverError(
-                f"no tracked objects on {settings.objects} in namespace {settings.namespace or '/'}"
+                f"no tracked objects on {settings.objects} in namespace "
+                f"{settings.namespace or '/'}{elsewhere}"
             )
         if self.simulated and not wait_until(self._heard_by_simulator, CONNECT_S):
             self.close()
@@ -127,9 +133,12 @@ class Ros2Wire:
         return self._spinning.now() - stamp
 
     def _on_object(self, message: Any) -> None:
+        frame = self._settings.objects_frame
+        if (said := frame_of(message)) not in ("", frame):
+            self._elsewhere = said
         measured = self._clock() - max(self._age(message.header), 0)
         if self._objects is None or measured > self._objects.stamp:
-            self._objects = objects_of(message, measured) or self._objects
+            self._objects = objects_of(message, measured, frame) or self._objects
 
     def _pictured(self, camera: str, message: Any) -> None:
         image = picture_of(message)

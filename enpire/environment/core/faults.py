@@ -34,11 +34,14 @@ class CallLimit:
 TOO_LONG = CallLimit(busy_s=5.0, clock_s=120.0)  # of a verdict
 
 
-def where(error: BaseException, folder: Path) -> str:
-    """File and line in the pack at `folder` that raised; its `task.py` if none of its own did."""
-    if isinstance(error, SyntaxError):
+def where(error: BaseException, folder: Path, otherwise: str = "") -> str:
+    """File and line in the pack at `folder` that raised; its `task.py` if none of its own did.
+
+    otherwise: what is named then instead.
+    """
+    if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
-    return _inside(traceback.extract_tb(error.__traceback__), folder)
+    return _inside(traceback.extract_tb(error.__traceback__), folder, otherwise)
 
 
 def described(error: BaseException, folder: Path) -> str:
@@ -140,6 +143,8 @@ def expire[T](answer: Future[T], limit: CallLimit, call: WatchedCall, what: str)
     Thread(target=give_up, name="verdict", daemon=True).start()
 
 
-def _inside(frames: Iterable[FrameSummary], folder: Path) -> str:
+def _inside(frames: Iterable[FrameSummary], folder: Path, otherwise: str = "") -> str:
     mine = [f for f in frames if Path(f.filename).is_relative_to(folder)]
-    return f"{mine[-1].filename}:{mine[-1].lineno}" if mine else str(folder / "task.py")
+    return (
+        f"{mine[-1].filename}:{mine[-1].lineno}" if mine else (otherwise or str(folder / "task.py"))
+    )

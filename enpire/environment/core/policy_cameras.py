@@ -20,6 +20,7 @@ from enpire.environment.cameras.twin_cameras import SAMPLES, Renderings, calibra
 from enpire.environment.control.cartesian_control import ActionSpec
 from enpire.environment.control.sensing import Readings, Sensors
 from enpire.environment.core.task import Task
+from enpire.errors import UsageError
 from enpire.packs import Robot
 from enpire.types import FloatArray, Image
 
@@ -39,6 +40,12 @@ class PolicyCameras:
     cameras: tuple[str, ...]
     size: int
     felt: tuple[int, ...]
+
+
+def require_size(size: int) -> None:
+    """Raise UsageError for pictures that nothing would be seen in, or that are too large."""
+    if size and not SIZES[0] <= size <= SIZES[1]:
+        raise UsageError(f"--images {size}: from {SIZES[0]} to {SIZES[1]} pixels, or 0")
 
 
 class FrameCapture(Protocol):
@@ -67,6 +74,9 @@ class TwinFrameCapture:
         draw_looks: each episode has looks of its own, that this draws.
         """
         twin = sensors.twin
+        drawn = twin.model.vis.global_
+        if size > (most := min(drawn.offwidth, drawn.offheight)):
+            raise UsageError(f"pictures of {size} px: the world's offwidth and -height are {most}")
         cameras = calibrated(twin.model)
         model = copy.copy(twin.model)
         model.vis.quality.offsamples = SAMPLES

@@ -22,10 +22,12 @@ from enpire.environment.core.task import Task
 from enpire.errors import PackError
 from enpire.json_text import frozen
 from enpire.packs.finder import SYMMETRY
-from enpire.packs.toml import Table
+from enpire.packs.toml import REACH, Table
 
 TURNS = ("rx", "ry", "rz")
 UPRIGHT = (0.0, 0.0, 1.0)
+FARTHEST = 1.0  # that a scene is shifted, or a setpoint leads [m]
+LARGEST = 6.3  # of a unit or of an angle: what is larger is in mm or degrees [m or rad]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,22 +190,32 @@ def _parsed(table: Table, task: Task) -> Symmetry:
     turn, shift = table.number("turn"), table.numbers("shift", 3)
     if not (0.0 <= turn <= math.pi + 1e-3 and min(shift) >= 0.0):
         raise PackError(f"{table.where}: turn is from 0 to pi, and no shift is below 0")
+    table.require_within("shift", shift, FARTHEST, "m, no mm")
     names = _Names(table.where, task.observation_names)
     stems = table.texts("vectors") if table.has("vectors") else ()
     vectors = tuple(names.plane(stem) for stem in stems)
     actions = _planes(task.actions, table.where)
+    points = tuple(_point(each, stem, names) for stem, each in _tables(table, "points"))
+    rotations = tuple(_rotation(each, stem, names) for stem, each in _tables(table, "rotations"))
+    yaws = tuple(_yaw(each, name, names) for name, each in _tables(table, "yaws"))
+    named = [
+        *(entry for plane in vectors for entry in plane),
+        *(entry for each in (*points, *rotations) for entry in each.entries),
+        *(each.entry for each in yaws),
+    ]
+    names.require_once(named, "vectors, points, rotations and yaws")
     return Symmetry(
         turn=turn,
         shift=(shift[0], shift[1], shift[2]),
         vectors=vectors,
-        points=tuple(_point(each, stem, names) for stem, each in _tables(table, "points")),
-        rotations=tuple(_rotation(each, stem, names) for stem, each in _tables(table, "rotations")),
-        yaws=tuple(_yaw(each, name, names) for name, each in _tables(table, "yaws")),
+        points=points,
+        rotations=rotations,
+        yaws=yaws,
         actions=actions,
         leads=tuple(
             _lead(each, stem, names, task.actions) for stem, each in _tables(table, "leads")
         ),
-        mirror=_mirror(table, names),
+        mirror=_mirror(table, names, vectors),
         heading=_heading(table, names, vectors, actions),
         idle=_idle(table, task.actions),
     )
@@ -222,6 +234,12 @@ class _Names:
             raise PackError(f"{self.where}: the task observes no {name}: {', '.join(self.names)}")
         return self.names.index(name)
 
+    def require_once(self, entries: Sequence[int], what: str) -> None:
+        """Raise PackError where one entry is to be moved twice."""
+        twice = next((entry for entry in entries if entries.count(entry) > 1), None)
+        if twice is not None:
+            raise PackError(f"{self.where}: {what} have {self.names[twice]} twice")
+
     def plane(self, stem: str) -> tuple[int, int]:
         """Return the entries of `stem` along x and y."""
         return self.entry(f"{stem}_x"), self.entry(f"{stem}_y")
@@ -238,6 +256,7 @@ def _unit(table: Table) -> float:
     unit = table.number("unit")
     if unit <= 0.0:
         raise PackError(f"{table.where}: unit is {unit}, and must be above 0")
+    table.require_within("unit", (unit,), LARGEST, "m or rad, no mm and no degrees")
     return unit
 
 
@@ -246,7 +265,9 @@ def _point(table: Table, stem: str, names: _Names) -> ObservedPoint:
     entries: tuple[int, ...] = names.plane(stem)
     if f"{stem}_z" in names.names:
         entries = (*entries, names.entry(f"{stem}_z"))
-    return ObservedPoint(entries, _unit(table), table.numbers("centre", len(entries)))
+    centre = table.numbers("centre", len(entries))
+    table.require_within("centre", centre, REACH, "m, no mm")
+    return ObservedPoint(entries, _unit(table), centre)
 
 
 def _rotation(table: Table, stem: str, names: _Names) -> ObservedRotation:
@@ -268,6 +289,7 @@ def _lead(table: Table, stem: str, names: _Names, actions: ActionSpec) -> Observ
     by, said = table.number("by"), table.number("arm", 0.0)
     if by <= 0.0:
         raise PackError(f"{table.where}: by is {by:g} m, and must be above 0")
+    table.require_within("by", (by,), FARTHEST, "m, no mm")
     if said not in range(len(actions.arms)):
         raise PackError(f"{table.where}: arm is {said:g}, and the task has {len(actions.arms)}")
     arm = int(said)
@@ -285,7 +307,7 @@ def _lead(table: Table, stem: str, names: _Names, actions: ActionSpec) -> Observ
     )
 
 
-def _mirror(table: Table, names: _Names) -> Mirror | None:
+def _mirror(table: Table, names: _Names, vectors: tuple[tuple[int, int], ...]) -> Mirror | None:
     if not table.has("mirror"):
         return None
     for other in ("points", "rotations", "yaws"):
@@ -293,7 +315,12 @@ def _mirror(table: Table, names: _Names) -> Mirror | None:
             raise PackError(f"{table.where}: {other} cannot be mirrored: leave mirror out")
     said = table.table("mirror")
     said.require_known("axis", "signs")
-    return Mirror(said.number("axis"), tuple(names.entry(name) for name in said.texts("signs")))
+    axis, signs = said.number("axis"), [names.entry(name) for name in said.texts("signs")]
+    said.require_within("axis", (axis,), LARGEST, "rad, no degrees")
+    names.require_once(
+        [*signs, *(entry for plane in vectors for entry in plane)], "vectors and signs of mirror"
+    )
+    return Mirror(axis, tuple(signs))
 
 
 def _heading(
@@ -307,6 +334,12 @@ def _heading(
     said = table.table("heading")
     said.require_known("cosine", "sine")
     cosine, sine = (names.entry(said.text(name)) for name in ("cosine", "sine"))
+    names.require_once(
+        [cosine, sine, *(entry for plane in vectors for entry in plane)], "vectors and heading"
+    )
+    for name, other in (("cosine", "sin"), ("sine", "cos")):
+        if said.text(name).lower().endswith((f"_{other}", f"_{other}e", f"_{other}ine")):
+            raise PackError(f"{said.where}: {name} is {said.text(name)}: the other way round?")
     return Heading(cosine, sine, vectors, actions)
 
 
@@ -316,6 +349,7 @@ def _idle(table: Table, actions: ActionSpec) -> Idleness | None:
     motion = table.number("idle")
     if motion <= 0.0:
         raise PackError(f"{table.where}: idle is {motion:g}, and must be above 0")
+    table.require_within("idle", (motion,), 1.0, "of a whole action")
     arms, parts = np.nonzero(actions.scale)
     return Idleness(motion, tuple((7 * arms + parts).tolist()))
 

@@ -13,14 +13,19 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from enpire.environment.control.sensing import Readings
-from enpire.environment.core.faults import described
+from enpire.environment.core.faults import where
+from enpire.environment.core.policy_watch import PolicyWatch
 from enpire.environment.core.station_backend import StationBackend, Tasked
-from enpire.environment.gym_bridge.gym_worker import Acts, Unsuitable, script_of
-from enpire.errors import PolicyError, UsageError
+from enpire.environment.gym_bridge.gym_worker import Acts, Unsuitable, script_of, short
+from enpire.errors import PolicyError, UsageError, error_text
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array
+
+NUMBERS = "biuf"  # kinds of arrays that are actions: no text, no complex numbers, no objects
+LARGEST = 1e6  # of an action: what is larger is as far beyond 1
 
 
 class ScriptedPolicy:
@@ -37,11 +42,13 @@ class ScriptedPolicy:
 
         begin: of a script that is at hand already, whose code is in that file.
         """
+        self._path, self._size = path, stations.action_size
         try:
-            self._begin = begin or script_of(path)
+            with self._blamed():
+                self._begin = begin or script_of(path)
         except Unsuitable as error:
             raise UsageError(str(error)) from error
-        self._path, self._size = path, stations.action_size
+        self.watch = PolicyWatch(path)
         self._task: Any = stations.task if isinstance(stations, Tasked) else None
         self._acts: dict[int, Acts] = {}
 
@@ -57,25 +64,46 @@ class ScriptedPolicy:
         return cls(path, stations, begin if callable(begin) else lambda _: acts)
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
-        """Begin the script anew; raises PolicyError where it fails."""
+        """Begin the script anew; raises PolicyError where it fails, or returns no function."""
         with self._blamed():
-            self._acts[row] = self._begin(self._task)
+            acts = self._begin(self._task)
+        if not callable(acts):
+            raise PolicyError(f"{self._path}: begin returned {acts!r:.80}: a function is needed")
+        self._acts[row] = acts
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
-        """Each episode's own action; raises PolicyError for one of another shape, or for none."""
+        """Each episode's own action; raises PolicyError for one of another shape, or for none.
+
+        What it is shown is a copy: the observation itself is recorded.
+        """
         with self._blamed():
             actions = [
-                np.asarray(self._acts[row](seen), dtype=np.float32)
+                _array(self._acts[row](seen.copy()))
                 for row, seen in zip(rows.tolist(), observations, strict=True)
             ]
         if wrong := [action.shape for action in actions if action.shape != (self._size,)]:
             raise PolicyError(f"{self._path}: an action has shape {wrong[0]}, not ({self._size},)")
-        return np.stack(actions).clip(-1.0, 1.0)
+        for action in actions:
+            if action.dtype.kind not in NUMBERS or not np.isfinite(action).all():
+                raise PolicyError(f"{self._path}: an action is {short(action)}: finite numbers")
+        made: Float32Array = np.stack(actions).clip(-LARGEST, LARGEST).astype(np.float32)
+        self.watch.count(made)
+        return made.clip(-1.0, 1.0)
 
     @contextmanager
     def _blamed(self) -> Iterator[None]:
         """Say in which line of the script something went wrong, and what."""
         try:
             yield
-        except Exception as error:
-            raise PolicyError(described(error, Path(self._path).parent)) from error
+        except (Unsuitable, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # sys.exit, too: it would end the command without a word
+            at = where(error, Path(self._path).parent, self._path)
+            raise PolicyError(f"{at}: {error_text(error)}") from error
+
+
+def _array(action: Any) -> NDArray[Any]:
+    """An action as it stands; raises ValueError for entries that are masked."""
+    if np.ma.is_masked(action):
+        raise ValueError(f"its action has entries that are masked: {action}")
+    return np.asarray(action)

@@ -99,7 +99,7 @@ class Stations:
             scene = compose(world, robot, build)
         self.twin = self._twin(scene, stations, threads)
         self.period = 1.0 / task.control_hz
-        self.substeps = round(self.period / scene.model.opt.timestep)
+        self.substeps = max(1, round(self.period / scene.model.opt.timestep))
         self.control = CartesianControl(
             self.twin, task.actions, self.period, task.reset_actions, task.reset_stretch
         )

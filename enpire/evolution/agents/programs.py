@@ -8,9 +8,12 @@ kept in its output, and nothing rests on it.
 
 from __future__ import annotations
 
+import difflib
 import os
+import re
 import shutil
 import threading
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -29,6 +32,7 @@ from enpire.model_gateway.allow_list import Upstream
 from enpire.model_gateway.prices import Prices
 from enpire.model_gateway.usage import Allowance, Usage
 from enpire.packs import Pack
+from enpire.packs.finder import ALIKE
 from enpire.packs.toml import Table
 from enpire.sandbox.bubblewrap import PATH
 from enpire.sandbox.limits import GIB, SandboxLimits
@@ -39,8 +43,12 @@ KEYS = (  # of it
     *("name", "description", "source", "command", "prompt", "files", "environment", "readable"),
     *("models", "prices", "starts", "memory_gib", "hours"),
 )
+FILLED = ("workspace", "pack", "python", "loop", "bridge", "tools", "mcp", "model")
+PROMPTED = ("method", "brief")  # words in braces, as above, of what a program is told
+HEADER = re.compile(r"[A-Za-z0-9-]+")
+REQUEST = re.compile(r"[A-Z]+ /\S*")  # a method and a path
 MODEL_KEYS = ("name", "url", "url_from", "allowed", "header", "prefix", "key", "key_from")
-MEMORY_GIB, HOURS, STARTS = (1 / 64, 2**16), (1e-3, 1e5), (1, 10_000)  # from and to
+MEMORY_GIB, HOURS, STARTS = (1 / 64, 2**16), (1e-3, 1e3), (1, 10_000)  # from and to
 WORKSPACES = "workspaces"  # of a run
 OUTPUT = "output.txt"  # beside a workspace, not in it
 UNLIMITED = 10**15  # tokens
@@ -65,14 +73,19 @@ def load_program(pack: Pack) -> AgentProgram:
     prompt = pack.folder / table.text("prompt", "prompt.md")
     if not prompt.is_file():
         raise PackError(f"{path}: prompt {prompt.name} is not in the pack")
+    filled = [*command, *_texts(table, "environment").values()]
+    _require_filled(" ".join(filled), FILLED, str(path))
+    for model in re.findall(r"\{model\}/([\w.-]+)", " ".join(filled)):
+        if model not in {known.name for known in models}:
+            raise PackError(f"{path}: {{model}}/{model} is none of its models; see [[models]]")
     return AgentProgram(
         name=pack.name,
         folder=pack.folder,
         command=(file, *command[1:]),
-        prompt=prompt.read_text(encoding="utf-8"),
+        prompt=read_prompt(prompt),
         files=_texts(table, "files"),
         environment=found | _texts(table, "environment"),
-        readable=(*own, *map(Path, table.texts("readable") if table.has("readable") else ())),
+        readable=(*own, *_readable(table)),
         upstreams=models,
         prices=Prices.read(table.table("prices")) if table.has("prices") else Prices(),
         starts=_starts(table),
@@ -81,6 +94,26 @@ def load_program(pack: Pack) -> AgentProgram:
             wall_s=_bounded_number(table, "hours", 12, *HOURS) * 3600,
         ),
     )
+
+
+def read_prompt(path: Path) -> str:
+    """What a program is told, from a file; raises PackError for one that does not say the task."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except ValueError as error:
+        raise PackError(f"{path} is no UTF-8: {error}") from error
+    _require_filled(text, PROMPTED, str(path))
+    if "{brief}" not in text:
+        raise PackError(f"{path} lacks {{brief}}, which the task stands in place of")
+    return text
+
+
+def _require_filled(text: str, known: Sequence[str], where: str) -> None:
+    """Raise PackError for a word in braces that is nearly one that is filled in."""
+    for word in re.findall(r"\{(\w+)\}", text):
+        near = difflib.get_close_matches(word, known, 1, ALIKE)
+        if word not in known and near:
+            raise PackError(f"{where}: nothing stands for {{{word}}}; do you mean {{{near[0]}}}?")
 
 
 class ProgramAgent:
@@ -199,6 +232,13 @@ def _texts(table: Table, key: str) -> dict[str, str]:
     return {name: inner.text(name) for name in inner.names}
 
 
+def _readable(table: Table) -> list[Path]:
+    paths = [Path(name) for name in table.texts("readable")] if table.has("readable") else []
+    if missing := [path for path in paths if not path.exists()]:
+        raise PackError(f"{table.where}: readable has {missing[0]}, which is not there")
+    return paths
+
+
 def _installed(command: str, path: Path) -> tuple[str, tuple[Path, ...], dict[str, str]]:
     """A program's own file, what is read when it starts, and what its environment needs for that.
 
@@ -249,11 +289,24 @@ def _upstream(table: Table, path: Path) -> Upstream:
     """A model. Its key and, where the user has another, its address are in variables."""
     table.require_known(*MODEL_KEYS)
     name = table.text("key_from", "")
+    if table.has("key_from") and not name.strip():
+        raise PackError(f"{table.where}: key_from names no variable: leave it out, or name one")
+    allowed = table.texts("allowed")
+    if wrong := [each for each in allowed if not REQUEST.fullmatch(each)]:
+        raise PackError(
+            f"{table.where}: allowed has {wrong[0]!r}: a method and a path, as POST /v1/messages"
+        )
     key = os.environ.get(name, "") if name else ""
     if name:
         keep_from_children(name)
     if name and not key and table.text("key", "required") != "optional":
         raise CampaignError(f"{path} needs a key in {name}: set that variable for the harness")
+    header, prefix = table.text("header", "x-api-key"), table.text("prefix", "")
+    if not HEADER.fullmatch(header) or not prefix.isprintable():
+        raise PackError(
+            f"{table.where}: header {header!r} and prefix {prefix!r}: a name of letters, digits "
+            "and -, and a text of one line"
+        )
     elsewhere = table.text("url_from", "")
     url = (os.environ.get(elsewhere, "") if elsewhere else "") or table.text("url")
     if not _is_address(url):
@@ -263,8 +316,8 @@ def _upstream(table: Table, path: Path) -> Upstream:
     return Upstream(
         table.text("name"),
         url.rstrip("/"),
-        table.texts("allowed"),
-        table.text("header", "x-api-key"),
-        table.text("prefix", ""),
+        allowed,
+        header,
+        prefix,
         key,
     )

@@ -13,6 +13,8 @@ from enpire.json_text import parsed
 from enpire.policies.lerobot.normalising import MODES, require_statistics, require_steps
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
+ADAPTER, TRAINED, CHECKPOINTS = "adapter_config.json", "train_config.json", "checkpoints"
+OLD = {"pytorch_model.bin", "model.bin", "model.pt", "model.ckpt"}  # weights that are code
 PROCESSORS = ("policy_preprocessor.json", "policy_postprocessor.json")
 WITHIN = "pretrained_model"  # of a checkpoint's folder, as `lerobot-train` leaves it
 TAKEN = {".json", ".safetensors", ".txt", ".md", ".jinja"}  # none of which can run anything
@@ -48,6 +50,22 @@ def find_folder(path: Path) -> Path | None:
         if (folder / CONFIG).is_file() and (folder / WEIGHTS).is_file():
             return folder
     return None
+
+
+def why_none(path: Path) -> str:
+    """Why a folder that looks like one of LeRobot's is no policy's; empty for any other."""
+    names = {each.name for each in path.iterdir()} if path.is_dir() else set()
+    if ADAPTER in names:
+        return f"{path} has an adapter alone: merge it into its base policy, and name that folder"
+    if names & OLD and CONFIG in names:
+        return f"{path} has weights in {min(names & OLD)}: {WEIGHTS} is read, which runs no code"
+    if names & {CONFIG, WEIGHTS, TRAINED}:
+        missing = [name for name in (CONFIG, WEIGHTS) if name not in names]
+        return f"{path} lacks {' and '.join(missing)}: name the folder that LeRobot wrote whole"
+    steps = sorted((path / CHECKPOINTS).glob(f"*/{WITHIN}/{CONFIG}"))
+    if steps:
+        return f"{path} has checkpoints: name one, {steps[-1].parent}"
+    return ""
 
 
 def read(folder: Path) -> dict[str, bytes]:

@@ -1,0 +1,131 @@
+"""Station files that are slightly wrong: cameras, names in ROS 2, axes of LeRobot; beside those of
+`files.py`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from enpire.drivers.lerobot.axes import Axes
+from enpire.drivers.ros2.settings import Ros2Settings
+from enpire.packs import find, load_robot
+from enpire.packs.toml import Table
+from enpire.safety.station import load_station
+from tests.inputs.entry import REFUSED, TAKEN, Input
+
+LAB = 'cameras = ["top"]\ndriver = "mock"\nrobot = "yam"\n'
+CAMERA = """
+[calibration.top]
+mount = "world"
+width = 640
+height = 480
+focal = [611.1, 613.0]
+centre = [324.3, 231.6]
+distortion = [0.094, -0.172, 0.0007, -0.0022, 0.0]
+position = [1.052, 0.0997, 0.351]
+quaternion = [-0.398, 0.507, 0.601, -0.473]
+pictures = 15
+intrinsics_rms = 0.22
+hand_eye_rms = 0.27
+held_out_rms = 0.27
+position_deviation = 0.0012
+angle_deviation = 0.002
+"""
+
+
+def station(name: str, more: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: a station's file with something more."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        (folder / "lab.toml").write_text(LAB + more)
+        return TAKEN, repr(load_station(folder / "lab.toml"))
+
+    return Input(name, give, words, ends)
+
+
+def camera(name: str, old: str, new: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: a calibrated camera with another text in one place."""
+    assert old in CAMERA
+    return station(f"camera: {name}", CAMERA.replace(old, new, 1), words, ends)
+
+
+def wall(name: str, low: str, high: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: a box that is to be kept out of."""
+    box = f'[[keep_out]]\nname = "w"\nlow = {low}\nhigh = {high}\n'
+    return station(f"wall: {name}", box, words, ends)
+
+
+def ros2(name: str, said: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: what things are called in ROS 2."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        (folder / "ros2.toml").write_text(said)
+        read = Ros2Settings.read(Table.read(folder / "ros2.toml"))
+        robot = load_robot(find("robots", "so101"))
+        cameras = read.pictures(("front", "side"))
+        return TAKEN, f"{read} {cameras} {read.names(robot)} {read.forces(robot)}"
+
+    return Input(f"ros2: {name}", give, words, ends)
+
+
+def axis(name: str, said: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: an axis of LeRobot's."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        (folder / "axes.toml").write_text(f"[[axes]]\n{said}\n")
+        read = Axes.read(Table.read(folder / "axes.toml").tables("axes"))
+        return TAKEN, f"{read.factor} {read.offset}"
+
+    return Input(f"axis: {name}", give, words, ends)
+
+
+FOCAL, CENTRE, NONE = "focal = [611.1, 613.0]", "centre = [324.3, 231.6]", "is no name in ROS 2"
+ALL = (
+    camera("as it should be", "top", "top", "StationFile", TAKEN),
+    camera("in mm", "[1.052, 0.0997, 0.351]", "[1052, 99.7, 351]", "position .* no mm"),
+    camera("a focal length in mm", FOCAL, "focal = [3.6, 3.6]", "focal must be in px, no mm"),
+    camera("a focal length below nought", FOCAL, "focal = [-611.1, 613.0]", "found -611.1, 613"),
+    camera("a focal length of 1e9", FOCAL, "focal = [1e9, 613.0]", "focal must be in px"),
+    camera("a focal length of NaN", FOCAL, "focal = [nan, 613.0]", "finite number"),
+    camera("a centre outside", CENTRE, "centre = [3243, 231.6]", "off the edges of its 640 by 480"),
+    camera("a centre in shares", CENTRE, "centre = [0.507, 0.4825]", "centre must be in px"),
+    camera("half a pixel", "width = 640", "width = 640.5", "width must be a whole number from 1"),
+    camera("no width", "width = 640", "width = 0", "width must be a whole number from 1"),
+    camera("a height below nought", "height = 480", "height = -480", "height must be a whole"),
+    camera("a lens that is none", "[0.094", "[94", "distortion must be within 50"),
+    camera("a turn of length 2", "[-0.398", "[-1.9", "quaternion .w x y z. has length 2"),
+    camera("an error of 27 px", "hand_eye_rms = 0.27", "hand_eye_rms = 27.0", "0 to 20 px"),
+    camera("an error below nought", "held_out_rms = 0.27", "held_out_rms = -1", "held_out_rms mu"),
+    camera("a deviation in mm", "0.0012", "1.2", "position_deviation must be 0 to 0.1 m, no mm"),
+    camera("a deviation in degrees", "0.002\n", "0.5\n", "0 to 0.2 rad, no degrees"),
+    camera("of no picture", "pictures = 15", "pictures = 0", "pictures must be a whole number"),
+    wall("as it should be", "[0.7, -1, 0]", "[0.8, 1, 1]", "StationFile", TAKEN),
+    wall("in centimetres", "[6, -5, 0]", "[7, 5, 9]", "more than 3 m from every arm.* no cm"),
+    wall("the room's", "[1.5, -9, 0]", "[1.6, 9, 3]", "StationFile", TAKEN),
+    ros2("as it should be", 'namespace = "/left"', "'/left'", TAKEN),
+    ros2("no slash before it", 'namespace = "left"', "'left'", TAKEN),
+    ros2("a space", 'namespace = "left arm"', f"namespace 'left arm' {NONE}"),
+    ros2("an accent", 'namespace = "/é"', NONE),
+    ros2("a slash after it", 'namespace = "/left/"', NONE),
+    ros2("two slashes", 'objects = "a//b"', NONE),
+    ros2("a digit first", 'namespace = "/1left"', NONE),
+    ros2("a topic of no name", 'objects = ""', f"objects '' {NONE}"),
+    ros2("a controller of no name", 'controller = ""', f"controller '' {NONE}"),
+    ros2("a hyphen", 'images = ["front-cam", "b"]', f"images 'front-cam' {NONE}"),
+    ros2("a joint twice", 'joints = ["a", "a", "b", "c", "d"]', "joints .* have a twice"),
+    ros2(
+        "a gripper that is a joint",
+        'joints = ["a", "b", "c", "d", "e"]\ngripper_joints = ["a"]',
+        "joints and gripper_joints have a twice",
+    ),
+    ros2("one topic for two cameras", 'images = ["a", "a"]', "images have a twice"),
+    ros2("one topic for three cameras", 'images = ["a", "b", "c"]', "2 names needed, found 3"),
+    ros2("more wrists than arms", 'wrenches = ["a", "b"]', "wrenches: 1 names needed, found 2"),
+    ros2("a flag in quotes", 'simulated = "true"', "expected bool"),
+    axis("as it should be", 'motor = "elbow"\noffset = -0.5', "-0.5", TAKEN),
+    axis("a zero in degrees", 'motor = "elbow"\noffset = 90', "rad or m, no degrees"),
+    axis("a motor of no name", 'motor = ""', "motor is ''"),
+    axis("LeRobot's key of a motor", 'motor = "elbow.pos"', "without .pos after it"),
+    axis("a sign of nought", 'motor = "elbow"\nsign = 0', "sign must be 1 or -1"),
+    axis("two points in one", 'motor = "jaw"\ntheirs = [1, 1]\nours = [0, 1]', "two different"),
+)

@@ -1,0 +1,147 @@
+"""Worlds, robots and what was identified of them, that are slightly wrong, beside those of
+`files.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from unittest.mock import patch
+
+from enpire.packs import find, load_robot, load_world
+from enpire.packs.menagerie import VARIABLE, of_pack
+from enpire.twin import compose
+from tests.inputs.entry import REFUSED, TAKEN, Input
+
+DYNAMICS = """
+robot = "so101"
+[[parameters]]
+name = "arm/joint1/kp"
+unit = "N m/rad"
+value = 20.0
+low = 18.0
+high = 22.0
+deviation = 0.05
+log = true
+correlation = [1.0]
+"""
+ROBOT, WORLD = find("robots", "so101").folder, find("sim", "bench").folder
+
+
+def composed(world: Path, robot: Path) -> str:
+    """A scene of these two packs with nothing on the bench."""
+    packs = find("sim", str(world)), find("robots", str(robot))
+    return repr(compose(load_world(packs[0]), load_robot(packs[1]), lambda spec: None))
+
+
+def put(pack: Path, to: Path, file: str, old: str, new: str) -> Path:
+    """A copy of a pack with another text in one place of a file."""
+    copy = Path(shutil.copytree(pack, to))
+    text = (copy / file).read_text("utf-8")
+    assert old in text, file
+    (copy / file).write_text(text.replace(old, new, 1), "utf-8")
+    return copy
+
+
+def robot(name: str, old: str, new: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: the SO-101's `robot.toml` with another text in one place."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        return TAKEN, composed(WORLD, put(ROBOT, folder / "mine", "robot.toml", old, new))
+
+    return Input(f"robot: {name}", give, words, ends)
+
+
+def option(name: str, said: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: the bench with another `<option>`."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        copy = put(WORLD, folder / "mine", "bench.xml", "<worldbody>", f"{said}<worldbody>")
+        return TAKEN, composed(copy, ROBOT)
+
+    return Input(f"world: {name}", give, words, ends)
+
+
+def bench(name: str, old: str, new: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: the bench with another text in one place."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        return TAKEN, composed(put(WORLD, folder / "mine", "bench.xml", old, new), ROBOT)
+
+    return Input(f"world: {name}", give, words, ends)
+
+
+def identified(name: str, old: str, new: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: a bench whose arm was identified, with another text in one place of it."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        assert old in DYNAMICS
+        copy = put(WORLD, folder / "mine", "world.toml", "model", 'dynamics = "d.toml"\nmodel')
+        (copy / "d.toml").write_text(DYNAMICS.replace(old, new, 1))
+        return TAKEN, composed(copy, ROBOT)
+
+    return Input(f"dynamics: {name}", give, words, ends)
+
+
+def menagerie(name: str, old: str, new: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: the UR5e's `menagerie.toml` with another text in one place."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        copy = put(find("robots", "ur5e").folder, folder / "mine", "menagerie.toml", old, new)
+        model = folder / "models" / "universal_robots_ur5e" / "ur5e.xml"
+        model.parent.mkdir(parents=True)
+        model.write_text("<mujoco/>")
+        with patch.dict(os.environ, {VARIABLE: str(folder / "models")}):
+            return TAKEN, repr(of_pack(copy, 6))
+
+    return Input(f"menagerie: {name}", give, words, ends)
+
+
+KP, VALUE = "kp = [0.85, 1.15]", "value = 20.0"
+ALL = (
+    option("as it should be", "", "Scene", TAKEN),
+    option("gravity as people say it", '<option gravity="0 0 9.81"/>', "gravity is 0 0 9.81: on"),
+    option("gravity along y", '<option gravity="0 -9.81 0"/>', "gravity is 0 -9.81 0: on"),
+    option("no gravity", '<option gravity="0 0 0"/>', "0 0 -9.81"),
+    option("gravity in mm", '<option gravity="0 0 -9810"/>', "gravity is 0 0 -9810"),
+    option("a bench a little askew", '<option gravity="0.1 0 -9.81"/>', "Scene", TAKEN),
+    option("gravity of the Moon", '<option gravity="0 0 -1.62"/>', "Scene", TAKEN),
+    option("a time step in ms", '<option timestep="2"/>', "timestep is 2 s: at most 0.02 s, no ms"),
+    option("no time step", '<option timestep="0"/>', "positive timestep"),
+    option("an integrator that is none", '<option integrator="euler2"/>', "invalid keyword"),
+    bench(
+        "friction below nought", 'friction="0.8', 'friction="-0.8', "geom_friction of bench is b"
+    ),
+    bench(
+        "in mm", 'size="0.60 0.75 0.02" pos', 'size="600 750 20" pos', "geom bench reaches 961 m"
+    ),
+    robot("a turn x y z w", "[1.0, 0.0, 0.0, 0.0]", "[0.0, 0.0, 0.0, 1.0]", "at home its hand is"),
+    robot("a base in centimetres", "position = [0.0,", "position = [9.0,", "outside the workspace"),
+    robot(
+        "a workspace of another arm", "workspace_low = [0.10", "workspace_low = [0.30", "outside"
+    ),
+    robot("factors in per cent", KP, "kp = [85, 115]", "no per cent and no parts of it"),
+    robot("factors as plus and minus", KP, "kp = [0.1, 0.2]", "from 0.1 to 1, and from 1 to 10"),
+    robot("factors beyond any", KP, "kp = [1e-9, 1e9]", "found 1e-09 and 1e.09"),
+    robot("a factor of one", KP, "kp = [1.0, 1.0]", "Scene", TAKEN),
+    identified("as it should be", "robot", "robot", "Scene", TAKEN),
+    identified("of another robot", "so101", "yam", "are of yam, not of so101"),
+    identified("of a joint too many", "joint1", "joint9", "has a parameter arm/joint9/kp"),
+    identified("a misspelt key", "deviation", "deviaton", "do you mean deviation"),
+    identified("a key of another", "log = true", "log = true\nmean = 3", "mean means nothing"),
+    identified("a flag in quotes", "log = true", 'log = "true"', "expected bool"),
+    identified("a value in quotes", VALUE, 'value = "20"', "must be a number"),
+    identified("a value below nought", VALUE, "value = -20.0", "numbers from 0 up"),
+    identified("a value outside its interval", VALUE, "value = 200.0", "not from its low to its h"),
+    identified("an interval upside down", "low = 18.0", "low = 28.0", "not from its low to its hi"),
+    identified("another unit", "N m/rad", "N m/deg", "in N m/deg: N m/rad is its unit"),
+    identified("a deviation of the value", "deviation = 0.05", "deviation = 5.0", "its logarithm"),
+    identified("no correlation", "[1.0]", "[2.0]", "no correlation matrix"),
+    menagerie("as it should be", "model", "model", "Menagerie", TAKEN),
+    menagerie("a misspelt key", "flange =", "flang =", "do you mean flange"),
+    menagerie("a joint twice", '"shoulder_pan_joint"', '"elbow_joint"', "a name twice"),
+    menagerie("a joint too few", '"shoulder_pan_joint", ', "", "joints are 5, the arm has 6"),
+    menagerie("a turn of length 2", "base = [0.70710678", "base = [1.8", "has length 1.9"),
+    menagerie("a place in mm", "[0.0, 0.1, 0.0]", "[0.0, 100, 0.0]", "within 10 m, no mm"),
+)
