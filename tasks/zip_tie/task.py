@@ -43,7 +43,7 @@ from .look import CAMERAS, CENTRE, ROLL
 from .restorer import PutBack, Start, fetching
 from .skill import PARAMETERS, Feeder
 from .truth import truth
-from .verify import AFTER, BESIDE, beside, judge, judge_views, let_go, pull, rested, turns
+from .verify import AFTER, BESIDE, beside, judge, judge_views, let_go, pull, rested, turns, watch
 from .verify import CLOSED as CLOSED_LOOP
 
 GRASPED = f"task_link{strap.GRASPED}"
@@ -53,7 +53,7 @@ READY_DEPTH = (
 OFF = (0.010, 0.035)  # of the slot across and along its normal: no tail held well starts beyond [m]
 PULL_SPEED = 0.06  # of the verifier's pull, at most [m/s]
 PULL_TO, PULL_SLOWS = 6.5, 3.0  # force that it comes to, and how far before it slows down [N]
-LET_GO = -0.4  # the gripper's action that lets tail or head go: 22 mm open
+LET_GO = 0.2  # the gripper's action that lets tail or head go: 45 mm open
 OPEN, CLOSED = 0.04, 0.0  # gripper setpoints in the reset [m]
 HELD = 0.0006  # opening that a held strap leaves, at least [m]
 GRIP_AT, RELEASE_AT, DONE_AT = 0.20, 0.36, 0.56  # times in the reset [s]
@@ -300,6 +300,10 @@ class ZipTie(Task):
         step = -now.rotation[0, 0, :, 0] * left * PULL_SPEED / self.control_hz
         action[7:10] = step / np.array(STEP)
         return action
+
+    def watch(self, evidence: Evidence) -> bool:
+        """Twice, for the loop swings on the bundle."""
+        return watch(evidence)
 
     def judge(self, evidence: Evidence) -> Verdict:
         """Through the slot by 15 mm, closed round the bundle, holding 5 N, and let go of."""
