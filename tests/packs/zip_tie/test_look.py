@@ -156,6 +156,60 @@ def at_reading(bench: Bench, shot: Shot, before: int, along: float) -> Watched:
     return Watched(at, [replace(v, stamp=at * looking.PERIOD) for v in bench.look(qpos)])
 
 
+def test_a_head_lies_on_the_lower_pad_of_a_hand_that_has_let_go(fastened: Shot) -> None:
+    """By 17 mm lower than that has held it."""
+    look, last = module("look"), fastened.readings[-1]
+    place, frame = look.lies(last)
+    at = fastened.stations.twin.model.joint("task_head").qposadr[0]
+    head = fastened.qpos[at : at + 3]
+    assert abs((head - place) @ frame)[0] < 0.005, "along the hand's opening"
+    assert ((last.hand_position[0, 0] - place) @ frame)[0] == pytest.approx(0.0174, abs=1e-4)
+    held = replace(last, gripper=np.array([[0.0096, 0.0012]]))
+    np.testing.assert_array_equal(look.lies(held)[0], last.hand_position[0, 0])
+
+
+@pytest.mark.parametrize(
+    ("wide", "unsure"),
+    [
+        ((1.0, 1.0), 0.0),
+        ((1.6, 1.0), 0.0),
+        ((1.6, 1.8), 0.6),
+        ((0.5, 2.5), 0.5),
+        ((2.5, 2.5), None),
+    ],
+)
+def test_a_strap_that_looks_wider_or_narrower_than_it_is_is_known_less_well(
+    fastened: Shot,
+    monkeypatch: pytest.MonkeyPatch,
+    wide: tuple[float, float],
+    unsure: float | None,
+) -> None:
+    """Unless one view has it as it is. wide: in each view, of its width; unsure: of half of that."""
+    look = module("look")
+    seen = look.colours(fastened.views, 0.0)
+    head = look.find_head(seen, *look.lies(fastened.readings[-1]))
+    tip = look.find_tip(seen, head)
+    halves = []
+    for one in seen:
+        along = head.frame.T @ (head.middle - one.tip.view.camera.position)
+        halves.append(look.strap.WIDTH / 2 * abs(along[2] / along[1]) + look.strap.THICKNESS / 2)
+
+    def highest(one: object, head: object, along: float, aside: float) -> tuple[float, float]:
+        i = [view is one for view in seen].index(True)
+        half = halves[i] * (wide[i] if along == look.BEFORE else 1.0)
+        return -half, half
+
+    monkeypatch.setattr(look, "_highest", highest)
+    heights, accuracy = look.passes(seen, head, tip)
+    if unsure is None:
+        assert np.isnan(heights).all()
+        return
+    entry = (-look.strap.SLOT_END - look.BEFORE) / (look.BEYOND - look.BEFORE)
+    odd = 1e-3 * look.FACES + (1 - entry) * unsure * halves[0]
+    assert accuracy == pytest.approx(odd)
+    assert abs(heights).max() < 1e-9
+
+
 def test_a_strap_that_one_view_does_not_show_leaves_the_loop_open(fastened: Shot) -> None:
     look = module("look")
     view = fastened.views[1]

@@ -294,6 +294,22 @@ def test_a_loop_that_stands_still_stays_where_it_is(
     assert verdict.failed == (() if stays else ("on_bundle",))
 
 
+@pytest.mark.parametrize(("lean", "stays"), [(0.4, True), (0.8, False)])
+def test_a_loop_that_leans_too_far_may_tip_over(lean: float, stays: bool) -> None:
+    """Poses twice as far out: one that leaned by 48 degrees, in the bundle's middle, was off."""
+    off = readings(openings=OFF)
+    position = off.position.copy()
+    tie = [0, 1, 3, 4, 5, 6]
+    from_bundle = position[:, tie] - position[:, 2:3]
+    position[:, tie, 0] += lean * (from_bundle[..., 1] - from_bundle[..., 2])
+    leans = module("frames").leans(module("frames").plane((position - position[:, 2:3])[0, tie]))
+    assert leans == pytest.approx(np.arctan(np.sqrt(2) * lean), abs=0.01)
+    hands = off.hand_position + (position[:, :1] - off.position[:, :1])
+    leaning = replace(off, position=position, hand_position=hands)
+    verdict = judge(*[readings()] * PULLED, *[leaning] * REST)
+    assert ("on_bundle" not in verdict.failed) is stays
+
+
 def test_cameras_watch_how_the_loop_swings_twice_before_they_look() -> None:
     """A quarter of a period apart or more: one of three looks is near an end of its way."""
     whole = probed()
