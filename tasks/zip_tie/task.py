@@ -53,7 +53,9 @@ READY_DEPTH = (
 OFF = (0.010, 0.035)  # of the slot across and along its normal: no tail held well starts beyond [m]
 PULL_SPEED = 0.06  # of the verifier's pull, at most [m/s]
 PULL_TO, PULL_SLOWS = 6.5, 3.0  # force that it comes to, and how far before it slows down [N]
-LET_GO = 0.2  # the gripper's action that lets tail or head go: 45 mm open
+# Of the grippers, that let head and tail go: 45 and 22 mm open. The bundle is under the right hand:
+# fingers that open wider come down on it, with up to 28 N, and the soft arm springs up.
+LET_GO = (0.2, -0.4)
 OPEN, CLOSED = 0.04, 0.0  # gripper setpoints in the reset [m]
 HELD = 0.0006  # opening that a held strap leaves, at least [m]
 GRIP_AT, RELEASE_AT, DONE_AT = 0.20, 0.36, 0.56  # times in the reset [s]
@@ -292,9 +294,9 @@ class ZipTie(Task):
         action = np.zeros(self.actions.size, dtype=np.float32)
         action[[6, 13]] = -1.0
         if at is not None:
-            action[13] = LET_GO
+            action[13] = LET_GO[RIGHT]
             if len(evidence.readings) > at + AFTER:
-                action[6] = LET_GO
+                action[6] = LET_GO[LEFT]
             return action
         left = np.clip((PULL_TO - pull(now)) / PULL_SLOWS, 0.0, 1.0)
         step = -now.rotation[0, 0, :, 0] * left * PULL_SPEED / self.control_hz

@@ -51,7 +51,7 @@ ROOM = 0.022  # that it may be elsewhere: a head is turned in the left one, a ta
 AFTER = 5  # readings between the right hand's letting go and the left one's
 REST = 20  # readings after both have, until the tie is looked at for the last time
 OPENED, OPENING = 0.006, 2  # of a right hand that has let go [m]; readings until that is seen
-OFF = 40.0  # opening of hands that hold neither head nor tail: the head lies on a pad at most [mm]
+OFF = np.array([40.0, 13.0])  # opening of hands that have let go of head and of tail [mm]
 CLOSED = 0.75  # of a turn round the bundle, from the head to the tip, is a loop
 # A loop swings on the bundle once hands are off, by up to 15 mm along it, and a period takes 0.8 s.
 # In 0.48 s it is seen at one end of its way at least, and goes beyond what was seen by no more than
@@ -108,9 +108,9 @@ def in_slot_seen(off: float, accuracy: float = FACES) -> Predicate:
 
 
 def hands_off(evidence: Evidence) -> Predicate:
-    """Both hands are open, and have been for all the readings that a last look averages."""
-    opening = min(float(r.gripper.min()) for r in evidence.readings[-LAST:])
-    return Predicate("hands_off", 1e3 * opening, OFF, "mm")
+    """How much further open than asked both hands are, in all readings of a last look [mm]."""
+    opening = np.min([r.gripper[0] for r in evidence.readings[-LAST:]], axis=0)
+    return Predicate("hands_off", float((1e3 * opening - OFF).min()), 0.0, "mm")
 
 
 def _on_bundle(off: float, accuracy: float = 0.0) -> Predicate:
