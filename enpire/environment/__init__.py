@@ -62,6 +62,7 @@ from enpire.environment.core.task import (
     Parameter,
     Restorer,
     Task,
+    Watched,
     initial_condition,
     time_left,
 )
@@ -114,6 +115,7 @@ __all__ = [
     "Task",
     "Tasked",
     "VerifierCameras",
+    "Watched",
     "aim",
     "as_drawn",
     "build_stations",

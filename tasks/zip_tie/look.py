@@ -1,6 +1,6 @@
 """Where head, tip and loop are, from their colours in two pictures.
 
-The left hand has let go, and the head stands between its pads as the strap turns it. So a label on
+The left hand has let go, and the head lies on its lower pad as the strap turns it. So a label on
 its side, shifted and turned any way, is fitted to the middles and spreads of its patches in both
 pictures; the tip is where the middles of its patches are. Both are seen by the same cameras, so
 that a camera that stands a little elsewhere shifts them alike, and not the depth between them.
@@ -24,6 +24,7 @@ from enpire.environment import (
     Camera,
     CameraView,
     ColourPatch,
+    Readings,
     coloured,
     fresh,
     outline_area,
@@ -32,7 +33,7 @@ from enpire.environment import (
 from enpire.types import FloatArray
 
 from . import strap
-from .frames import BUNDLE_HALF, HEAD, LEFT, hand_rotation
+from .frames import BUNDLE_HALF, HEAD, LEFT, MOST_LEANING, hand_rotation, leans
 from .strap import TIP
 
 CENTRE = np.array([0.42, -0.015, 0.175])  # that both cameras look at [m]
@@ -44,8 +45,9 @@ SATURATION, VALUE = 110.0, 20.0  # of 255
 
 BUNDLE = np.array([0.42, -0.030, 0.166])  # its stand is screwed to the bench; it lies along x [m]
 IN_HAND = hand_rotation(LEFT).T @ HEAD  # head's frame in the hand's, before it is turned there
-IN_REACH = 0.025  # of the hand is what may be the head [m]
-SLID = np.array([0.010, 0.008, 0.008])  # so far it may lie off the pads' middle, head frame [m]
+HEAD_HALF = 0.0051  # of the head's height: a pad is so far from its middle [m]
+IN_REACH = 0.040  # of where it is to lie is what may be the head [m]
+SLID = np.array([0.015, 0.010, 0.020])  # so far it may lie off that, head frame [m]
 LABEL_AT = np.array([0.0, -0.0077, -0.0022])  # of the label, head frame [m]
 LEAST = 80  # pixels of the label that a view must show
 STEP = np.array([5e-5] * 3 + [5e-3] * 3)  # of the fit's differences [m], [rad]
@@ -54,7 +56,7 @@ PITCHES = (0.0, -0.6, 0.6)  # of a head between the pads, from which it is fitte
 # All that is off then: where one fit came to so little the others came to the same pose (57 of 60
 # heads; in the other three the fits came to 1 px or more, or to different poses).
 FITS = 0.25  # [px]
-MOST_LEAN = 0.8  # about the slot, that a fit may come to [rad]
+MOST_LEAN = 1.2  # about the slot, that a fit may come to [rad]
 LENGTH = 0.012  # of the label [m]
 # So much further than one view is off depth may be, if the other is not: up to 2.2 times with a
 # board before the tip in one view (8 demonstrations, 154 pictures).
@@ -82,6 +84,7 @@ BENT = 0.12  # that its direction may be off that [rad]
 HEIGHTS = np.arange(-0.011, 0.011, 0.0001)  # along which the strap is looked for [m]
 BEFORE, BEYOND = -0.016, 0.009  # along the slot, where it is [m]
 AS_WIDE = (0.6, 1.4)  # as a strap is, that one is seen before the head
+ODDLY_WIDE = (0.3, 2.0)  # one of which something is hidden, or something else is beside
 FACES = 0.6  # that a strap may be off at the head's faces: two deviations [mm]
 LARGEST = 1.25  # of its outline's area; what is larger is no tip
 
@@ -151,13 +154,23 @@ def colours(views: Sequence[CameraView], now: float) -> list[Colours]:
     ]
 
 
+def lies(readings: Readings) -> tuple[FloatArray, FloatArray]:
+    """Where the left hand has the head, (3,) [m], and that hand's frame, (3, 3).
+
+    Between its pads, and on the lower one once these are open.
+    """
+    hand, frame = readings.hand_position[0, LEFT], readings.hand_rotation[0, LEFT]
+    below = max(0.0, float(readings.gripper[0, LEFT]) / 2 - HEAD_HALF)
+    return hand - below * frame[:, 0], frame
+
+
 def find_head(seen: Sequence[Colours], hand: FloatArray, hand_frame: FloatArray) -> Body | None:
-    """The one head between the left hand's pads that all views show.
+    """The one head where the left hand has it (`lies`) that all views show.
 
     None if fewer than two do, or if they contradict each other or the hand. Least squares over the
     middles and spreads of the label's patches, by Gauss and Newton; the best of the fits from a few
     pitches. A lean about the slot is seen least: the first rounds hold it back.
-    hand, hand_frame: the grasp frame in the world, (3,) and (3, 3).
+    hand, hand_frame: its place and the hand's frame in the world, (3,) and (3, 3).
     """
     found = [patch for one in seen if (patch := _Patch.near(one.label, hand))]
     if len(found) < 2:
@@ -210,31 +223,39 @@ def find_head(seen: Sequence[Colours], hand: FloatArray, hand_frame: FloatArray)
     return Body(at, frame, accuracy, at + HEAD_CORNERS @ frame.T)
 
 
-def passes(seen: Sequence[Colours], head: Body, tip: Body) -> FloatArray:
-    """How high the strap is at the head's entry and exit, (2,) [m]; not a number if unseen.
+def passes(seen: Sequence[Colours], head: Body, tip: Body) -> tuple[FloatArray, float]:
+    """How high the strap is at the head's entry and exit, (2,), and how far that may be off [m].
 
-    It is seen before the head and beyond it, and straight between these. Before it the middle of
-    what is seen along the head's height counts. Beyond it the upper edge does, for the loop's root
-    is under the tail there. Each is the mean of the views that show it.
+    It is seen before the head and beyond it, and straight between these; not a number if unseen.
+    Before it the middle of what is seen along the head's height counts. Where no view has that as
+    wide as a strap is, half of the difference may be hidden, or be something else. Beyond it the
+    upper edge counts, for the loop's root is under the tail there. Each is the mean of the views
+    that show it.
     """
     aside = float(head.frame[:, 1] @ (tip.middle - head.middle))
-    found: FloatArray = np.full((2, len(seen)), np.nan)
-    for i, one in enumerate(seen):
+    before, oddly, beyond = [], [], []
+    for one in seen:
         along = head.frame.T @ (head.middle - one.tip.view.camera.position)
         half = strap.WIDTH / 2 * abs(along[2] / along[1]) + strap.THICKNESS / 2
         band = _highest(one, head, BEFORE, 0.0)
-        if band is not None and AS_WIDE[0] < (band[1] - band[0]) / (2 * half) < AS_WIDE[1]:
-            found[0, i] = sum(band) / 2
+        if band is not None:
+            wide = (band[1] - band[0]) / (2 * half)
+            if AS_WIDE[0] < wide < AS_WIDE[1]:
+                before.append(sum(band) / 2)
+            elif ODDLY_WIDE[0] < wide < ODDLY_WIDE[1]:
+                oddly.append((abs(wide - 1.0) * half, sum(band) / 2))
         band = _highest(one, head, BEYOND, aside)
         if band is not None:
-            found[1, i] = band[1] - half
-    shown = ~np.isnan(found)
-    count = shown.sum(axis=1)
-    total = np.where(shown, found, 0.0).sum(axis=1)
-    before, beyond = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+            beyond.append(band[1] - half)
+    odd = 0.0
+    if oddly and not before:
+        odd, middle = min(oddly)
+        before = [middle]
+    if not before or not beyond:
+        return np.full(2, np.nan), np.nan
     share = (np.array([-strap.SLOT_END, strap.SLOT_END]) - BEFORE) / (BEYOND - BEFORE)
-    result: FloatArray = before + share * (beyond - before)
-    return result
+    first, last = float(np.mean(before)), float(np.mean(beyond))
+    return first + share * (last - first), 1e-3 * FACES + float((1.0 - share[0]) * odd)
 
 
 def _highest(one: Colours, head: Body, along: float, aside: float) -> tuple[float, float] | None:
@@ -311,7 +332,8 @@ def loop_crosses(seen: Sequence[Colours], head: Body) -> tuple[float, float]:
 
     The plane in which the strap has the same distance from the bundle's axis in both views, sector
     by sector: least squares by Gauss and Newton, which what is hidden in part weighs little in. As
-    the head's plane has it where too little is seen, or what is seen does not fit.
+    the head's plane has it where too little is seen, or what is seen does not fit. Not a number
+    for a loop that may tip over.
     """
     by_head = from_middle(head) + TWISTED, BY_HEAD
     if len(seen) != 2:
@@ -345,7 +367,7 @@ def loop_crosses(seen: Sequence[Colours], head: Body) -> tuple[float, float]:
     uneven = np.nanmedian(abs(unlike(plane)))
     if uneven > UNEVEN or abs(plane[0] - by_head[0]) > FROM_HEAD:
         return by_head
-    return float(plane[0]), BY_STRAP
+    return (float(plane[0]) if leans(plane) < MOST_LEANING else np.nan), BY_STRAP
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ from .look import CAMERAS, CENTRE, ROLL
 from .restorer import PutBack, Start, fetching
 from .skill import PARAMETERS, Feeder
 from .truth import truth
-from .verify import AFTER, BESIDE, beside, judge, judge_views, let_go, pull, rested, turns
+from .verify import AFTER, BESIDE, beside, judge, judge_views, let_go, pull, rested, turns, watch
 from .verify import CLOSED as CLOSED_LOOP
 
 GRASPED = f"task_link{strap.GRASPED}"
@@ -53,7 +53,9 @@ READY_DEPTH = (
 OFF = (0.010, 0.035)  # of the slot across and along its normal: no tail held well starts beyond [m]
 PULL_SPEED = 0.06  # of the verifier's pull, at most [m/s]
 PULL_TO, PULL_SLOWS = 6.5, 3.0  # force that it comes to, and how far before it slows down [N]
-LET_GO = -0.4  # the gripper's action that lets tail or head go: 22 mm open
+# Of the grippers, that let head and tail go: 45 and 22 mm open. The bundle is under the right hand:
+# fingers that open wider come down on it, with up to 28 N, and the soft arm springs up.
+LET_GO = (0.2, -0.4)
 OPEN, CLOSED = 0.04, 0.0  # gripper setpoints in the reset [m]
 HELD = 0.0006  # opening that a held strap leaves, at least [m]
 GRIP_AT, RELEASE_AT, DONE_AT = 0.20, 0.36, 0.56  # times in the reset [s]
@@ -292,14 +294,18 @@ class ZipTie(Task):
         action = np.zeros(self.actions.size, dtype=np.float32)
         action[[6, 13]] = -1.0
         if at is not None:
-            action[13] = LET_GO
+            action[13] = LET_GO[RIGHT]
             if len(evidence.readings) > at + AFTER:
-                action[6] = LET_GO
+                action[6] = LET_GO[LEFT]
             return action
         left = np.clip((PULL_TO - pull(now)) / PULL_SLOWS, 0.0, 1.0)
         step = -now.rotation[0, 0, :, 0] * left * PULL_SPEED / self.control_hz
         action[7:10] = step / np.array(STEP)
         return action
+
+    def watch(self, evidence: Evidence) -> bool:
+        """Twice, for the loop swings on the bundle."""
+        return watch(evidence)
 
     def judge(self, evidence: Evidence) -> Verdict:
         """Through the slot by 15 mm, closed round the bundle, holding 5 N, and let go of."""

@@ -90,15 +90,28 @@ class Restorer(ABC):
 
 
 @dataclass(frozen=True, slots=True)
+class Watched:
+    """What a station's cameras showed in the middle of a probe.
+
+    at: which of the readings they were asked after; their stamps say when they took it.
+    """
+
+    at: int
+    views: Sequence[CameraView]
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """What the verifier may look at: the readings of one station while it probed, oldest first.
 
     views: what its cameras showed at the end; none where nobody looks, or no picture can be made.
+    watched: the same in those periods before in which the task wanted it (`Task.watch`).
     """
 
     readings: Sequence[Readings]
     period: float
     views: Sequence[CameraView] = ()
+    watched: Sequence[Watched] = ()
 
     @property
     def elapsed(self) -> float:
@@ -215,6 +228,14 @@ class Task(ABC):
     @abstractmethod
     def probe(self, evidence: Evidence) -> Float32Array | None:
         """The verifier's own next action for one station, shape (act,); None once it saw all."""
+
+    def watch(self, evidence: Evidence) -> bool:
+        """Whether cameras are to show this period of the probe, too, and not its end alone.
+
+        For what moves by itself: `judge_views` finds what they saw under `evidence.watched`. The
+        probe does not wait for it.
+        """
+        return False
 
     @abstractmethod
     def judge(self, evidence: Evidence) -> Verdict:

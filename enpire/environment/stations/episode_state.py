@@ -15,6 +15,7 @@ from enpire.environment.control.sensing import Readings
 from enpire.environment.core.controller import ChunkedController, SupervisedController
 from enpire.environment.core.faults import described
 from enpire.environment.core.jobs import Job, Streams
+from enpire.environment.core.task import Watched
 from enpire.environment.resets.physical_reset import PhysicalReset
 from enpire.errors import EnpireError
 from enpire.types import Float32Array, FloatArray, Image, Outcome, Verdict
@@ -35,11 +36,12 @@ class EpisodeState:
 
     target: what a physical reset has to bring about, None in a fast one. alone: for how long the
     scene settles by itself, after a period. restoring: its try under way. lost: all its tries have
-    failed. look: what the cameras say, asked for the `looks`-th time. again: the attempt has failed
-    and another begins. execute, verify: of the attempt under way; executed, verified: of those
-    before. looked: parts of the time limit after which it was last asked whether to give up.
-    attended: its controller, if somebody has a hand in it. waiting: for them; waited: periods.
-    capture: pictures for the policy, asked for in this period. pictured: the rows of `pictures`.
+    failed. look: what the cameras say, asked for the `looks`-th time. watched: what they showed
+    before, in the attempt under way. again: the attempt has failed and another begins. execute,
+    verify: of the attempt under way; executed, verified: of those before. looked: parts of the time
+    limit after which it was last asked whether to give up. attended: its controller, if somebody
+    has a hand in it. waiting: for them; waited: periods. capture: pictures for the policy, asked
+    for in this period. pictured: the rows of `pictures`.
     """
 
     job: Job
@@ -62,6 +64,7 @@ class EpisodeState:
     looks: int = 0
     looked: int = 0
     look: Future[Verdict] | None = None
+    watched: list[Future[Watched]] = field(default_factory=list)
     planner: ChunkedController | None = None
     attended: SupervisedController | None = None
     waiting: bool = False
@@ -109,6 +112,7 @@ class EpisodeState:
         self.again, self.look, self.phase = False, None, StationPhase.EXECUTE
         self.plan = self.plan[:0]
         self.evidence.clear()
+        self.watched.clear()
 
     def record(self, missed: Float32Array) -> None:
         """What was to be seen in the periods of the plan."""

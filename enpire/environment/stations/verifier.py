@@ -10,7 +10,7 @@ from enpire.environment.control.sensing import Readings
 from enpire.environment.control.step_scheduler import StepScheduler
 from enpire.environment.core.answers import require_verdict
 from enpire.environment.core.faults import TOO_LONG, WatchedCall, call_within, expire
-from enpire.environment.core.task import Evidence, Task
+from enpire.environment.core.task import Evidence, Task, Watched
 from enpire.environment.stations.episode_state import EpisodeState
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray, Outcome, Predicate, Verdict
@@ -64,9 +64,12 @@ class Verifier:
             return
         evidence = Evidence(state.evidence, self.period)
         probe = self.task.probe(evidence) if evidence.elapsed < self.task.probe_limit else None
+        looks = self.verifier_cameras is not None and self.task.looks
         if probe is not None:
             action[:] = probe
-        elif self.verifier_cameras is not None and self.task.looks:
+            if looks and self.task.watch(evidence):
+                self._watch(row, state, evidence)
+        elif looks:
             self._look_at(row, state)
         else:
             task = self.task
@@ -80,17 +83,28 @@ class Verifier:
         else:
             state.verdict = verdict
 
+    def _watch(self, row: int, state: EpisodeState, evidence: Evidence) -> None:
+        """Have pictures taken of this period, for later; the probe goes on."""
+        if self.verifier_cameras is None:
+            return
+        at = len(evidence.readings) - 1
+        taken = self.verifier_cameras.look(
+            row, evidence.elapsed, lambda views: Watched(at, tuple(views))
+        )
+        state.watched.append(taken)
+
     def _look_at(self, row: int, state: EpisodeState) -> None:
         """Have the cameras' thread judge; the station stands still meanwhile, others go on."""
         if self.verifier_cameras is None:
             return
         task, period, readings = self.task, self.period, tuple(state.evidence)
-        call = WatchedCall()
+        watched, call = tuple(state.watched), WatchedCall()
 
         def judge(views: list[CameraView]) -> Verdict:
+            before = [taken.result() for taken in watched]
             call.begin()
             untracked = [one.untracked() for one in readings]
-            return task.judge_views(Evidence(untracked, period, views))
+            return task.judge_views(Evidence(untracked, period, views, before))
 
         self._scheduler.hold(row)
         state.looks += 1

@@ -74,6 +74,27 @@ def test_a_look_waits_for_a_picture_that_was_taken_after_it(opened) -> None:
     assert fresh([view], 3.0) == [view]
 
 
+def test_a_look_that_was_asked_for_before_another_shows_what_was_before(opened) -> None:
+    """As when a task watches its probe: the second one is asked for while the first still waits."""
+    wire = Wire()
+    sees = opened(wire)
+
+    def take(value: int) -> None:
+        wire.taken = Picture(time.monotonic_ns(), np.full((3, 4, 3), value, np.uint8))
+
+    before = sees.look(0, 1.0, list)
+    take(5)
+    (early,) = before.result(30.0)
+    first, last = sees.look(0, 1.24, list), sees.look(0, 1.48, list)
+    Timer(0.1, take, [9]).start()
+    assert (early.image == 10).all()
+    assert not fresh([early], 1.48)
+    for look, asked in ((first, 1.24), (last, 1.48)):
+        (view,) = look.result(30.0)
+        assert (view.image == 18).all()
+        assert view.stamp > asked
+
+
 def test_what_a_camera_showed_that_is_silent_now_is_as_old_as_it_is(opened, monkeypatch) -> None:
     monkeypatch.setattr(verifier_cameras, "WAIT_S", 0.05)
     wire = Wire()

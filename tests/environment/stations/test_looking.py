@@ -107,6 +107,72 @@ def test_a_failure_is_not_looked_at_again() -> None:
     assert looked(0, 255)[1].brightness == [255]
 
 
+class Watching(Looking):
+    """Remembers what it is shown; wants to see its probe's second period, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: list[Evidence] = []
+
+    def watch(self, evidence: Evidence) -> bool:
+        return len(evidence.readings) == 2
+
+    def judge_views(self, evidence: Evidence) -> Verdict:
+        self.shown.append(evidence)
+        return super().judge_views(evidence)
+
+
+def watched(verifier_cameras: Painted, attempts: int = 1) -> tuple[Watching, Episode]:
+    task = Watching()
+    stations = reach_stations(task=task)
+    stations.verifier_cameras = verifier_cameras
+    job = Job(0, Purpose.EVALUATION, Demonstrations(task), "p", attempts=attempts)
+    stations.begin(0, job)
+    (episode,) = run_out(stations)
+    return task, episode
+
+
+def brightness(views: Sequence[CameraView]) -> list[float]:
+    return [float(view.image.mean()) for view in views]
+
+
+def test_a_task_may_watch_its_probe_before_the_last_look() -> None:
+    verifier_cameras = Painted(50, 255)
+    task, episode = watched(verifier_cameras)
+    assert episode.success
+    (evidence,) = task.shown
+    (before,) = evidence.watched
+    assert before.at == 1
+    assert before.views[0].stamp == pytest.approx(0.04)
+    assert brightness(before.views) == [50.0]
+    assert brightness(evidence.views) == [255.0], "what was before is not among what is"
+    assert verifier_cameras.stamps == pytest.approx([0.04, evidence.elapsed])
+
+
+def test_watching_costs_the_probe_no_time() -> None:
+    assert watched(Painted(50, 255))[1].times.verify == looked(255)[0].times.verify
+
+
+def test_what_was_watched_stays_while_the_verifier_is_unsure() -> None:
+    task, _ = watched(Painted(50, 128, 128, 255))
+    assert [[brightness(w.views) for w in seen.watched] for seen in task.shown] == [[[50.0]]] * 3
+
+
+def test_another_attempt_is_watched_anew() -> None:
+    task, episode = watched(Painted(50, 0, 60, 255), attempts=2)
+    assert episode.success
+    assert [brightness(seen.watched[0].views) for seen in task.shown] == [[50.0], [60.0]]
+    assert all(len(seen.watched) == 1 for seen in task.shown)
+
+
+def test_sensors_watch_by_their_readings_alone() -> None:
+    task = Watching()
+    stations = reach_stations(task=task)
+    stations.begin(0, Job(0, Purpose.EVALUATION, Demonstrations(task), "p"))
+    assert run_out(stations)[0].success
+    assert not task.shown
+
+
 class Slow(Painted):
     """Eyes that are not done before they are told so, and look on a thread of their own."""
 
@@ -144,6 +210,14 @@ def test_others_go_on_while_one_is_looked_at(monkeypatch: pytest.MonkeyPatch) ->
     assert [episode.station for episode in done] == [0, 1]
     assert all(episode.success for episode in done)
     assert seen.index(1) < len(seen) - 1 - seen[::-1].index(0), "before the verdict on the first"
+
+
+def test_what_was_watched_may_come_late() -> None:
+    verifier_cameras = Slow(50, 255)
+    threading.Timer(0.2, verifier_cameras.go.set).start()
+    task, episode = watched(verifier_cameras)
+    assert episode.success
+    assert [w.at for w in task.shown[0].watched] == [1]
 
 
 def test_what_judging_raises_sets_the_station_aside() -> None:

@@ -88,8 +88,9 @@ def test_cameras_see_by_themselves_whether_the_strap_is_in_the_slot(
     if tip is None:  # its taper does not look as one does that comes out of the slot
         assert not inside
         return
-    beyond = abs(look.passes(seen, head, tip)) - verify.SLOT[1]
-    predicate = verify.in_slot_seen(1e3 * float(beyond.max()))
+    heights, unsure = look.passes(seen, head, tip)
+    off = 1e3 * float((abs(heights) - verify.SLOT[1]).max())
+    predicate = verify.in_slot_seen(off, 1e3 * unsure)
     assert predicate.state is (PredicateState.PASS if inside else PredicateState.FAIL), predicate
 
 

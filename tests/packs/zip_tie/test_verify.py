@@ -15,7 +15,7 @@ from enpire.types import FloatArray, Outcome, Verdict
 from .test_physics import module, task
 
 PERIOD = 0.04
-HOLDING, OFF = (0.0096, 0.0012), (0.0225, 0.0225)  # openings [m]
+HOLDING, OFF = (0.0096, 0.0012), (0.045, 0.0225)  # openings [m]
 
 
 def readings(
@@ -88,7 +88,7 @@ def test_a_fastened_zip_tie_is_a_success() -> None:
     values = {p.name: p.value for p in verdict.predicates}
     assert values["through"] == pytest.approx(20.0)
     assert values["in_slot"] == pytest.approx(-1.7)
-    assert values["hands_off"] == pytest.approx(22.5)
+    assert values["hands_off"] == pytest.approx(5.0)
     assert values["holds_pull"] == pytest.approx(6.0)
     assert 0.9 < values["loop_closed"] < 1.1
 
@@ -253,24 +253,36 @@ def test_a_loop_beyond_the_bundles_ends_is_none(along: float, closed: bool) -> N
         assert ("loop_closed" in verdict.failed) is not closed, lean
 
 
-@pytest.mark.parametrize(("along", "stays"), [(-0.019, True), (-0.021, False), (0.021, False)])
+@pytest.mark.parametrize(("along", "stays"), [(-0.019, True), (-0.022, False), (0.022, False)])
 def test_a_loop_that_swings_near_an_end_of_the_bundle_may_slip_off(
     along: float, stays: bool
 ) -> None:
     """Poses twice as far out: two of 72 loops that were seen closed slipped off afterwards."""
-    swung = moved_along(along)
-    off = readings(openings=OFF)
-    verdict = judge(*[readings()] * PULLED, *[off] * (REST - 6), swung, *[off] * 5)
+    off, swung = readings(openings=OFF), moved_along(along)
+    verdict = judge(*[readings()] * PULLED, *[off] * (REST - 1), swung)
     assert verdict.failed == (() if stays else ("on_bundle",))
+
+
+@pytest.mark.parametrize(("along", "stays"), [(-0.032, True), (-0.034, False), (0.034, False)])
+def test_a_loop_that_was_seen_to_turn_goes_no_further(along: float, stays: bool) -> None:
+    """Which of two readings beside the end of its way is the farther one says nothing yet."""
+    verify = module("verify")
+    turned = [0.4, 0.8, 1.0, *[0.5] * (verify.SWINGING - 5), 0.1, 0.0]
+    seen = [moved_along(share * along) for share in turned]
+    before = [readings(openings=OFF)] * (REST - len(seen))
+    verdict = judge(*[readings()] * PULLED, *before, *seen)
+    assert verdict.failed == (() if stays else ("on_bundle",))
+    verdict = judge(*[readings()] * PULLED, *before, *seen[1:], seen[-1])
+    assert verdict.failed == ("on_bundle",), "it may have come from farther out"
 
 
 @pytest.mark.parametrize(
     ("along", "swings", "stays"),
     [
-        (-0.029, 0.0, True),
+        (-0.031, 0.0, True),
         (0.026, 0.002, True),
-        (-0.033, 0.0, False),
-        (-0.026, 0.010, False),
+        (-0.034, 0.0, False),
+        (-0.027, 0.010, False),
     ],
 )
 def test_a_loop_that_stands_still_stays_where_it_is(
@@ -280,6 +292,32 @@ def test_a_loop_that_stands_still_stays_where_it_is(
     inner = moved_along(along - np.copysign(swings, along))
     verdict = judge(*[readings()] * PULLED, *[moved_along(along), inner] * (REST // 2 + 1))
     assert verdict.failed == (() if stays else ("on_bundle",))
+
+
+@pytest.mark.parametrize(("lean", "stays"), [(0.4, True), (0.8, False)])
+def test_a_loop_that_leans_too_far_may_tip_over(lean: float, stays: bool) -> None:
+    """Poses twice as far out: one that leaned by 48 degrees, in the bundle's middle, was off."""
+    off = readings(openings=OFF)
+    position = off.position.copy()
+    tie = [0, 1, 3, 4, 5, 6]
+    from_bundle = position[:, tie] - position[:, 2:3]
+    position[:, tie, 0] += lean * (from_bundle[..., 1] - from_bundle[..., 2])
+    leans = module("frames").leans(module("frames").plane((position - position[:, 2:3])[0, tie]))
+    assert leans == pytest.approx(np.arctan(np.sqrt(2) * lean), abs=0.01)
+    hands = off.hand_position + (position[:, :1] - off.position[:, :1])
+    leaning = replace(off, position=position, hand_position=hands)
+    verdict = judge(*[readings()] * PULLED, *[leaning] * REST)
+    assert ("on_bundle" not in verdict.failed) is stays
+
+
+def test_cameras_watch_how_the_loop_swings_twice_before_they_look() -> None:
+    """A quarter of a period apart or more: one of three looks is near an end of its way."""
+    whole = probed()
+    asked = [n for n in range(1, len(whole)) if task().watch(Evidence(whole[:n], PERIOD))]
+    last = next(n for n in range(1, 99) if task().probe(Evidence(whole[:n], PERIOD)) is None)
+    assert [PERIOD * (last - n) for n in asked] == pytest.approx([0.48, 0.24])
+    slack = [readings(pull=0.0)] * PULLED
+    assert not task().watch(Evidence(slack, PERIOD)), "a hand that has not let go"
 
 
 def moved_along(along: float) -> Readings:
