@@ -200,7 +200,8 @@ def _parsed(table: Table, task: Task) -> Symmetry:
     yaws = tuple(_yaw(each, name, names) for name, each in _tables(table, "yaws"))
     named = [
         *(entry for plane in vectors for entry in plane),
-        *(entry for each in (*points, *rotations) for entry in each.entries),
+        *(entry for point in points for entry in point.entries),
+        *(entry for rotation in rotations for entry in rotation.entries),
         *(each.entry for each in yaws),
     ]
     names.require_once(named, "vectors, points, rotations and yaws")

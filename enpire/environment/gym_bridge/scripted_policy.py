@@ -104,6 +104,6 @@ class ScriptedPolicy:
 
 def _array(action: Any) -> NDArray[Any]:
     """An action as it stands; raises ValueError for entries that are masked."""
-    if np.ma.is_masked(action):
+    if isinstance(action, np.ma.MaskedArray) and np.any(action.mask):
         raise ValueError(f"its action has entries that are masked: {action}")
     return np.asarray(action)
