@@ -29,7 +29,7 @@ GRACE_S = 1.0  # that the one which is under way may take then
 PATIENCE_S = 20.0  # on the clock, however busy the machine is
 
 
-class Allowance:
+class StripAllowance:
     """Time for strips: of the processor, and on the clock."""
 
     def __init__(self, processor_s: float, clock_s: float = PATIENCE_S) -> None:
@@ -52,7 +52,7 @@ def with_strips(report: RunReport, run: Run, enough_s: float = ENOUGH_S) -> RunR
     """
     if not report.failures.clusters:
         return report
-    allowed = Allowance(enough_s)
+    allowed = StripAllowance(enough_s)
     if run.asked.get("reset") == "physical":
         return replace(report, no_strips="skills put the scenes back, so no episode repeats alone")
     rows = {row.id: row for row in run.ledger.episodes()}
@@ -77,7 +77,7 @@ def with_strips(report: RunReport, run: Run, enough_s: float = ENOUGH_S) -> RunR
 
 
 def film_strip(
-    replay: EpisodeReplay, camera: TwinCamera, episode: Episode, allowed: Allowance
+    replay: EpisodeReplay, camera: TwinCamera, episode: Episode, allowed: StripAllowance
 ) -> FilmStrip:
     """Return some frames of an episode, from its first period to the end of its verification.
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from enpire.observe.report import strips
-from enpire.observe.report.strips import GRACE_S, PATIENCE_S, Allowance
+from enpire.observe.report.strips import GRACE_S, PATIENCE_S, StripAllowance
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_time_is_the_processor_s_up_to_some_patience(
 ) -> None:
     now = SimpleNamespace(process_time=lambda: 7.0, monotonic=lambda: 70.0)
     monkeypatch.setattr(strips, "time", now)
-    allowed = Allowance(2.0)
+    allowed = StripAllowance(2.0)
     now.process_time, now.monotonic = lambda: 7.0 + processor_s, lambda: 70.0 + clock_s
     assert allowed.used_up() == over
     assert allowed.used_up(GRACE_S) == over_with_grace
