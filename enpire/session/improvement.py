@@ -116,7 +116,7 @@ def begin_loop(
     audience = start.audience
     if line := unsigned(task):
         audience.warn(line)
-    given = warm_start_settings(given)
+    given = asked = warm_start_settings(given)
     foreign = task.startswith(GYM)
     called, asks = plain(task), ""
     if not foreign:
@@ -142,7 +142,7 @@ def begin_loop(
     if "demonstrator" in given:
         given["demonstrator"] = os.path.abspath(given["demonstrator"])
     settings = LoopSettings(task=task, **given)
-    require_company(given, settings)
+    require_company(asked, settings)
     if least := least_sealed(settings):
         audience.say(least)
     recipes = _recipes(settings)

@@ -27,13 +27,15 @@ from enpire.session.loop_settings import SETTINGS
 from enpire.store import Run
 from enpire.types import Episode, Outcome, Purpose, Verdict
 
-SMALL = (
+TINY = (
     *("loop", "--task", "pick_cube", "--robots", "3", "--recipe", "bc", "--demonstrations", "3"),
-    *("--start-episodes", "4", "--collect", "4", "--max-pairs", "2", "--max-rounds", "1", "--json"),
+    *("--start-episodes", "4", "--collect", "4", "--max-pairs", "2", "--json"),
     # Of another process's training. The first policy fails for sure: one that succeeds on three of
     # four seeds is looked at more closely.
     *("--recipe.steps", "10", "--first-recipe.steps", "1"),
 )
+SMALL = (*TINY, "--max-rounds", "1")
+NO_ROUND = (*TINY, "--max-rounds", "0")
 PLANNED = {"demonstration": 3, "evaluation": 4, "collection": 4}  # the comparison apart
 HEAVY = ("torch", "mujoco", "numpy", "scipy", "zarr", "rich", "lerobot")
 
@@ -390,7 +392,7 @@ def test_real_pace_takes_its_time(
 ) -> None:
     """Robot time is time on the wall, and where it went adds up."""
     real = ("--pace", "real", "--reset-time", "1s", "--latency", "0.1s", "--fault-every", "0")
-    assert main([*SMALL, *real, "--max-rounds", "0", "--run", str(tmp_path)]) == 3
+    assert main([*NO_ROUND, *real, "--run", str(tmp_path)]) == 3
     figures = _last(capsys.readouterr().out)
     spent = figures["robot_s_by_phase"]
     assert spent["reset"] > 0.5 * figures["episodes"]
@@ -417,7 +419,7 @@ def test_interrupt_drops_a_training_at_once(
 
     stop = functools.partial(signal.raise_signal, signal.SIGTERM)
     monkeypatch.setattr(SubprocessTrainer, "begin", _raise_after(1, stop, SubprocessTrainer.begin))
-    assert main([*SMALL, "--max-rounds", "0", "--run", str(tmp_path)]) == INTERRUPTED
+    assert main([*NO_ROUND, "--run", str(tmp_path)]) == INTERRUPTED
     assert _last(capsys.readouterr().out)["policy"] == ""
     assert main(["loop", "--resume", str(tmp_path)]) == 3
 
