@@ -35,7 +35,7 @@ from tests.store.samples import episode
 
 pytestmark = pytest.mark.medium
 
-SPEC = ChunkSpec("t", observation=6, action=3, history=1, stride=1, chunk=2, hidden=(8,))
+SPEC = ChunkSpec("t", observation=6, action=3, history=1, stride=1, chunk=2, execute=2, hidden=(8,))
 LONG = 60.0  # seconds, on a busy machine
 
 MINE = """
