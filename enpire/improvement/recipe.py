@@ -226,7 +226,6 @@ def latest(episodes: Sequence[Episode]) -> tuple[list[Episode], list[Episode]]:
 
 
 SIZES = ("history", "stride", "chunk", "hidden")  # of a policy's shape
-SPREADS = ("std", "spread")  # of what a policy is shown and of its actions: numbers are in these
 
 
 def require_sound(policy: Policy, spec: ChunkSpec) -> None:
@@ -257,9 +256,10 @@ def require_sound(policy: Policy, spec: ChunkSpec) -> None:
     wrong = [name for name, values in tensors.items() if not np.isfinite(values).all()]
     if wrong:
         raise RecipeError(f"the candidate's weights are not finite: {', '.join(wrong)}")
-    flat = [name for name in SPREADS if name in tensors and not (tensors[name] > 0.0).all()]
-    if flat:
-        raise RecipeError(f"the candidate divides by nought: {' and '.join(flat)} must be above 0")
+    if "std" in tensors and not (tensors["std"] > 0.0).all():
+        raise RecipeError("the candidate divides what it sees by nought: std must be above 0")
+    if "spread" in tensors and not (tensors["spread"] >= 0.0).all():
+        raise RecipeError("the candidate's spread of actions is below nought")
 
 
 def names() -> list[str]:
