@@ -128,6 +128,7 @@ def begin_loop(
             audience.say(f"{pack.folder / LOOP}: {', '.join(kept)}")
         if any(given.get(name) == own[name] for name in OF_RECIPES if name in own):
             asks = f"{pack.folder / LOOP} asks for it"
+    asked = given
     given = of_pace(_on_arms(start.arms, given))
     from enpire.observe.trust import recipes_called
     from enpire.rollout.loop.settings import LoopSettings
@@ -142,7 +143,7 @@ def begin_loop(
     if "demonstrator" in given:
         given["demonstrator"] = os.path.abspath(given["demonstrator"])
     settings = LoopSettings(task=task, **given)
-    require_company(given, settings)
+    require_company(asked, settings)
     if least := least_sealed(settings):
         audience.say(least)
     recipes = _recipes(settings)
