@@ -256,10 +256,10 @@ def require_sound(policy: Policy, spec: ChunkSpec) -> None:
     wrong = [name for name, values in tensors.items() if not np.isfinite(values).all()]
     if wrong:
         raise RecipeError(f"the candidate's weights are not finite: {', '.join(wrong)}")
-    if not (tensors.get("std", np.ones(1)) > 0.0).all():
-        raise RecipeError("the candidate divides by nought: its std must be above 0")
-    if not (tensors.get("spread", np.ones(1)) >= 0.0).all():
-        raise RecipeError("the candidate's actions are turned round: its spread is below 0")
+    if "std" in tensors and not (tensors["std"] > 0.0).all():
+        raise RecipeError("the candidate divides what it sees by nought: std must be above 0")
+    if "spread" in tensors and not (tensors["spread"] >= 0.0).all():
+        raise RecipeError("the candidate's spread of actions is below nought")
 
 
 def names() -> list[str]:

@@ -31,7 +31,7 @@ from enpire.model_gateway.usage import Usage
 from enpire.packs.toml import Table
 
 MILLION = 1_000_000
-DEAREST = 2e3  # dollars for a million tokens
+DEAREST = 1e6  # dollars for a million tokens
 CHEAPEST = 1e-4  # likewise, of what costs anything
 CLASSES = (  # that APIs count in; what a table calls nearly so is one of them misspelt
     *("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),

@@ -167,7 +167,7 @@ def _require_named(kind: Kind, folder: Path) -> None:
     for name, path in there.items():
         if name in TABLES[kind]:
             if not path.is_file():
-                raise PackError(f"{path} is no file that can be read")
+                raise PackError(f"{path} does not parse: it is a directory, or a link to nothing")
             continue
         plain = name.lower().removesuffix(".txt")
         if not plain.endswith(".toml"):

@@ -116,7 +116,7 @@ def begin_loop(
     audience = start.audience
     if line := unsigned(task):
         audience.warn(line)
-    given = asked = warm_start_settings(given)
+    given = warm_start_settings(given)
     foreign = task.startswith(GYM)
     called, asks = plain(task), ""
     if not foreign:
@@ -128,6 +128,7 @@ def begin_loop(
             audience.say(f"{pack.folder / LOOP}: {', '.join(kept)}")
         if any(given.get(name) == own[name] for name in OF_RECIPES if name in own):
             asks = f"{pack.folder / LOOP} asks for it"
+    asked = given
     given = of_pace(_on_arms(start.arms, given))
     from enpire.observe.trust import recipes_called
     from enpire.rollout.loop.settings import LoopSettings

@@ -95,11 +95,19 @@ def linked(folder: Path) -> None:
 ALL = (
     one("no such verb", ("lop",), "did you mean loop"),
     one("no such option", ("loop", "--task", "zip_tie", "--taks", "x"), "--taks"),
-    one("two seeds", (*EVAL, "x", "--seed", "1", "--seed", "2"), "--seed is given twice, 1 and 2"),
+    one(
+        "two seeds",
+        (*EVAL, "x", "--seed", "1", "--seed", "2"),
+        "--seed is given twice: 2 counts, 1 does",
+    ),
     one("two seeds in one word", (*EVAL, "x", "--seed=1", "--seed=2"), "--seed is given twice"),
     one("one seed twice", (*EVAL, "x", "--seed", "1", "--seed=1"), "unknown task 'x'"),
-    one("two tasks", (*EVAL, "x", "--task", "y"), "--task is given twice, x and y"),
-    one("a setting twice", (*LOOP, "--recipe.a", "1", "--recipe.a", "2"), "--recipe.a is given tw"),
+    one("two tasks", (*EVAL, "x", "--task", "y"), "--task is given twice: y counts, x does not"),
+    one(
+        "a setting twice",
+        (*LOOP, "--recipe.a", "1", "--recipe.a", "2"),
+        "--recipe.a is given twice: 2 c",
+    ),
     one("a share of nothing", (*LOOP, "--collect-share", "0.5"), "does nothing without --stalen"),
     one("repairs of no faults", (*LOOP, "--repair-time", "1m"), "does nothing without --fault-e"),
     one("a limit of no help", (*LOOP, "--recover-limit", "1m"), "--recover may take: give both"),

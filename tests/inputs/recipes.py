@@ -155,8 +155,11 @@ ALL = (
     improves("a layer of no width", SHAPE.format("hidden=(0,)"), r"hidden is \(0,\): at least 1"),
     improves("longer chunks", SHAPE.format("chunk=16"), "{}", TAKEN),
     improves("a policy of another task", SHAPE.format("task='u'"), "is for u; the task is t"),
-    improves("a spread of nought", SCALE.format("std", 0.0), "divides by nought: its std"),
-    improves("a spread below nought", SCALE.format("spread", -1.0), "its spread is below 0"),
+    improves("a spread of nought", SCALE.format("std", 0.0), "by nought: std must be above 0"),
+    improves("an action that stays", SCALE.format("spread", 0.0), "{}", TAKEN),
+    improves(
+        "a spread below nought", SCALE.format("spread", -1.0), "spread of actions is below nought"
+    ),
     improves("weights that are nowhere", META, "NotImplementedError"),
     improves("a policy in a tuple", "return ChunkPolicy(given.spec), {}", "returned a tuple"),
     improves("a policy of another size", OTHER, "to 5 actions"),

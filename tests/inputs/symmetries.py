@@ -121,10 +121,10 @@ ALL = (
     there("a loop's plural", renamed(LOOP, "loops.toml"), "call it loop.toml"),
     there("a second loop", lambda pack: (pack / "loop2.toml").touch(), "best_of_n", TAKEN),
     there("settings of its own", lambda pack: (pack / "sizes.toml").touch(), "best_of_n", TAKEN),
-    there("a folder as settings", replaced(SYMMETRY, Path.mkdir), "no file that can be read"),
+    there("a folder as settings", replaced(SYMMETRY, Path.mkdir), "does not parse: it is a dir"),
     there(
         "a link to nothing",
         replaced(LOOP, lambda path: path.symlink_to("nothing")),
-        "no file that can be read",
+        "does not parse: it is a dir",
     ),
 )

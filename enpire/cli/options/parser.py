@@ -42,7 +42,7 @@ class Parser(argparse.ArgumentParser):
             if not word.strip() or (word.startswith("--") and word.endswith("=")):
                 empty = word.rstrip("=") if word.strip() else before
                 self.error(f"{empty} is given nothing: a variable of the shell that is not set?")
-        self._require_once(args)
+        self._tell_twice(args)
         gathered: dict[str, dict[str, str]] = {}
         for begin in self.gathers:
             args, gathered[begin] = self._gather(list(args), begin)
@@ -55,8 +55,8 @@ class Parser(argparse.ArgumentParser):
             self.error(f"{rest[0]!r} is one argument too many")
         return found
 
-    def _require_once(self, args: Sequence[str]) -> None:
-        """Of an option that is given twice with two values argparse takes the last one."""
+    def _tell_twice(self, args: Sequence[str]) -> None:
+        """Say which one counts of an option that is given twice with two values: the last."""
         said: dict[str, str] = {}
         for word, after in itertools.zip_longest(args, args[1:], fillvalue=""):
             flag, equals, value = word.partition("=")
@@ -65,8 +65,11 @@ class Parser(argparse.ArgumentParser):
             if not (single or flag.startswith(self.gathers)):
                 continue
             value = value if equals else after
-            if said.setdefault(flag, value) != value:
-                self.error(f"{flag} is given twice, {said[flag]} and {value}: which one counts?")
+            if said.get(flag, value) != value:
+                print(
+                    f"{flag} is given twice: {value} counts, {said[flag]} does not", file=sys.stderr
+                )
+            said[flag] = value
 
     def _gather(self, args: list[str], begin: str) -> tuple[list[str], dict[str, str]]:
         rest: list[str] = []
