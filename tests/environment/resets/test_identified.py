@@ -100,7 +100,7 @@ def test_objects_weigh_what_was_found_and_other_tasks_have_none(world: Path, tmp
     copy.mkdir()
     for file in world.iterdir():
         named = file.read_text().replace('"arm/joint2/armature"', '"cube/mass"')
-        (copy / file.name).write_text(named)
+        (copy / file.name).write_text(named.replace('"kg m^2"', '"kg"'))
     found = load_world(find("sim", str(copy))).dynamics
     assert found is not None
     stations = build_stations("pick_cube", 1, 1, world=str(copy))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import importlib.util
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,7 @@ def _twice(kind: str, run: Run) -> Values:
     """Track a run in two starts, with a process that ends between; returns what was recorded."""
     said: list[str] = []
     for part in (lambda run: None, go_on):
+        time.sleep(1.0)  # wandb calls the folder of a start by its second: two in one are one
         start = tracker(kind, tracked_run(run))
         with TrackingThread(run, kind, start, said.append, look_s=0.01, close_s=LONG):
             part(run)
