@@ -56,8 +56,8 @@ APART = 0.40  # of the outline is covered at the start, at most
 NEAR, TURNED = 0.005, 0.1  # from the goal within which a policy is shown it larger [m, rad]
 AWAY = 0.8  # of a hand's speed, to where it hides the block from no camera,
 ASIDE = 0.13  # until it is here [m]
-# Where a lifted hand is brought meanwhile, x and y [m]: a policy may have left it at an edge of its
-# box, and friction keeps a soft arm's hand up to 7 mm beyond that.
+# Where a lifted hand is brought meanwhile, x and y [m], from nearer to the arm: a policy may have
+# left it at the edge of its box, and friction keeps a soft arm's hand up to 7 mm beyond that.
 INSIDE = np.array([[0.112, -0.24], [0.38, 0.24]])
 
 
@@ -217,8 +217,8 @@ class PushT(Task):
         action[2] = np.clip(0.4 * left / self.actions.scale[0, 2], -1.0, 1.0)
         if clear[-1] and not aside:
             action[1] = AWAY
-        if clear[-1]:
-            hand = evidence.readings[-1].hand_position[0, 0, :2]
+        hand = evidence.readings[-1].hand_position[0, 0, :2]
+        if clear[-1] and hand[0] < INSIDE[0, 0]:
             inwards = 0.4 * (np.clip(hand, *INSIDE) - hand) / self.actions.scale[0, :2]
             action[:2] = np.where(inwards == 0.0, action[:2], np.clip(inwards, -1.0, 1.0))
         action[6] = -1.0
