@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import av
@@ -19,7 +18,8 @@ from enpire.observe.picture import Viewpoint
 from enpire.observe.report.reading import read_report
 from enpire.observe.report.strips import FRAMES, with_strips
 from enpire.store import Run
-from enpire.types import Episode, Purpose
+from enpire.types import Purpose
+from tests.observe.idle_episodes import idle_episodes
 
 LENGTH = 125  # periods of an execution that does nothing
 
@@ -27,20 +27,7 @@ LENGTH = 125  # periods of an execution that does nothing
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run in which a policy did nothing, twice: it failed at the time limit."""
-    stations = build_stations("pick_cube", 1, 1)
-    try:
-        with TwinCamera(stations, Viewpoint(width=32, height=32)):
-            pass
-    except NoGraphics as error:
-        pytest.skip(str(error))
-    still = HoldStill(stations.task.actions.size)
-    episodes: list[Episode] = []
-    for seed in (3, 4):
-        stations.begin(0, Job(seed, Purpose.EVALUATION, still, "policy-0"))
-        done: list[Episode] = []
-        while not done:
-            done = stations.tick()
-        episodes.append(replace(done[0], packs=stations.packs))
+    episodes = idle_episodes((3, 4), Purpose.EVALUATION, "policy-0")
     folder = tmp_path_factory.mktemp("runs") / "run"
     with Run.create(folder, {"loop": {"task": "pick_cube", "robots": 1}}) as made:
         made.add_episodes(episodes)

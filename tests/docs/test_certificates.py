@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.docs.generated import ROOT, page_of
+
 PAGE = ROOT / "docs" / "reference" / "certificates.md"
 
 
 @pytest.fixture(scope="module")
 def made() -> str:
-    """Return the page as the script makes it now, in a process without a person's packs."""
-    code = (
-        "import sys; sys.path.insert(0, 'launch');"
-        "import generate_certificates as g; print(g.page(), end='')"
-    )
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
+    """Return the page as the script makes it now."""
+    return page_of("generate_certificates")
 
 
 def test_the_page_is_what_was_measured(made: str) -> None:

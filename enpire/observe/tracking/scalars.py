@@ -176,8 +176,10 @@ class ScalarReader:
         A campaign measures it further, under the same round.
         """
         self._start_rows += 1
+        if self._start_rows != self.run.asked.get("start_episodes"):
+            return
         tally = _tally(self._evaluated.get((FIRST, 0), []))
-        if tally.trials and self._start_rows == self.run.asked.get("start_episodes"):
+        if tally.trials:
             yield from _measured("success/incumbent", tally.success, self._robot_s, tally)
 
     def _collected(self, row: EpisodeRow) -> Iterator[Scalar]:
