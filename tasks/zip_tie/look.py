@@ -85,8 +85,10 @@ HEIGHTS = np.arange(-0.011, 0.011, 0.0001)  # along which the strap is looked fo
 BEFORE, BEYOND = -0.016, 0.009  # along the slot, where it is [m]
 AS_WIDE = (0.6, 1.4)  # as a strap is, that one is seen before the head
 ODDLY_WIDE = (0.3, 2.0)  # one of which something is hidden, or something else is beside
+SPECK = 0.0008  # of strap along that, which is none: red beside blue looks so, too [m]
 FACES = 0.6  # that a strap may be off at the head's faces: two deviations [mm]
-LARGEST = 1.25  # of its outline's area; what is larger is no tip
+LARGEST = 1.25  # of its outline's area, the largest of these rolls; what is larger is no tip
+ROLLS = (-0.3, 0.0, 0.3)  # of a tip about the tail, against the head [rad]
 
 AROUND = np.linspace(0.0, 2 * np.pi, 24, endpoint=False)  # the bundle [rad]
 BUNDLE_CORNERS = np.array(  # from its middle, as those below [m]
@@ -267,10 +269,9 @@ def _highest(one: Colours, head: Body, along: float, aside: float) -> tuple[floa
     if not inside.all():
         return None
     edges = np.flatnonzero(np.diff(mask[y, x].astype(int), prepend=0, append=0))
-    if not len(edges):
-        return None
-    low, high = edges[-2], edges[-1] - 1
-    return float(HEIGHTS[low]), float(HEIGHTS[high])
+    bands = HEIGHTS[edges.reshape(-1, 2) - (0, 1)]
+    large = bands[np.diff(bands)[:, 0] > SPECK]
+    return (float(large[-1, 0]), float(large[-1, 1])) if len(large) else None
 
 
 def find_tip(seen: Sequence[Colours], head: Body) -> Body | None:
@@ -292,13 +293,18 @@ def find_tip(seen: Sequence[Colours], head: Body) -> Body | None:
     middle, pair = found[0]
     frame = _along(middle - head.middle - head.frame @ PIVOT, head.frame)
     corners = middle + TIP_CORNERS @ frame.T
-    shown = [
+    rolled = [
+        middle + TIP_CORNERS @ (frame @ Rotation.from_rotvec([roll, 0.0, 0.0]).as_matrix()).T
+        for roll in ROLLS
+    ]
+    for camera, blob in zip(cameras, pair, strict=True):
+        if len(blob) > LARGEST * max(outline_area(camera, one) for one in rolled):
+            return None
+    shown = min(
         len(blob) / outline_area(camera, corners)
         for camera, blob in zip(cameras, pair, strict=True)
-    ]
-    if max(shown) > LARGEST:
-        return None
-    hidden = max(0.0, 1.0 - min(shown) / WHOLE) * ONE_VIEW * TIP / 2
+    )
+    hidden = max(0.0, 1.0 - shown / WHOLE) * ONE_VIEW * TIP / 2
     return Body(middle, frame, MIDDLE + hidden, corners)
 
 

@@ -285,7 +285,8 @@ class ZipTie(Task):
     def probe(self, evidence: Evidence) -> Float32Array | None:
         """Pull the tail back along the slot until the wrist feels enough; let go, and wait.
 
-        First the right hand lets go, then the left one lets go of the head. At once nothing more if
+        First the right hand lets go, then the left one lets go of the head. The right one draws
+        back along its fingers then, for it hides the strap from cameras. At once nothing more if
         the tail has come out.
         """
         now, at = evidence.readings[-1], let_go(evidence)
@@ -297,6 +298,7 @@ class ZipTie(Task):
             action[13] = LET_GO[RIGHT]
             if len(evidence.readings) > at + AFTER:
                 action[6] = LET_GO[LEFT]
+                action[7:10] = -now.hand_rotation[0, RIGHT, :, 2]
             return action
         left = np.clip((PULL_TO - pull(now)) / PULL_SLOWS, 0.0, 1.0)
         step = -now.rotation[0, 0, :, 0] * left * PULL_SPEED / self.control_hz
