@@ -47,16 +47,19 @@ BUNDLE = np.array([0.42, -0.030, 0.166])  # its stand is screwed to the bench; i
 IN_HAND = hand_rotation(LEFT).T @ HEAD  # head's frame in the hand's, before it is turned there
 HEAD_HALF = 0.0051  # of the head's height: a pad is so far from its middle [m]
 IN_REACH = 0.040  # of where it is to lie is what may be the head [m]
-SLID = np.array([0.015, 0.010, 0.020])  # so far it may lie off that, head frame [m]
+SLID = np.array([0.015, 0.012, 0.020])  # so far it may lie off that, head frame [m]
 LABEL_AT = np.array([0.0, -0.0077, -0.0022])  # of the label, head frame [m]
 LEAST = 80  # pixels of the label that a view must show
 STEP = np.array([5e-5] * 3 + [5e-3] * 3)  # of the fit's differences [m], [rad]
 UPRIGHT = (1.0,) * 4 + (0.0,) * 6  # of the rounds: a lean about the slot is that unlike [px/rad]
-PITCHES = (0.0, -0.6, 0.6)  # of a head between the pads, from which it is fitted [rad]
+# Of a head between the pads, from which it is fitted, in turn: it turns in its plane, or about the
+# vertical. From the first alone 2 of 292 heads came to a pose that none can have.
+STARTS = ((0.0, 0.0, 0.0), (0.0, -0.6, 0.0), (0.0, 0.6, 0.0), (0.0, 0.0, -0.6), (0.0, 0.0, 0.6))
 # All that is off then: where one fit came to so little the others came to the same pose (57 of 60
 # heads; in the other three the fits came to 1 px or more, or to different poses).
 FITS = 0.25  # [px]
 MOST_LEAN = 1.2  # about the slot, that a fit may come to [rad]
+MOST_TURNED = 1.6  # about any axis [rad]
 LENGTH = 0.012  # of the label [m]
 # So much further than one view is off depth may be, if the other is not: up to 2.2 times with a
 # board before the tip in one view (8 demonstrations, 154 pictures).
@@ -112,12 +115,12 @@ SECTORS = 72  # round the bundle, in each of which the strap has one distance fr
 THIN = 3  # every so many pixels of the strap are enough
 SHOWS, SHARED = 3, 20  # of these that a sector needs; sectors that both views have to show
 BESIDE_HEAD = np.pi / 4  # so near to the head the tail is before the loop [rad]
+LEANS = 0.006  # that a loop may cross the axis beside the head's plane, where that is all [m]
 PLANE_STEP = np.array([2e-4, 4e-3, 4e-3])  # of differences: along the axis [m], two slopes
 ROUNDS, OUTLIER, FINEST = 8, 2.0, 3e-4  # of the fit; what weighs half, in deviations of [m]
 MOST_STEPS, STILL = 50.0, 0.3  # that a round goes, in those steps; with less it is the last
 UNEVEN = 0.0015  # that distances may differ in the middle [m]
 FROM_HEAD = 0.008  # that the strap's plane may cross the axis from where the head's does [m]
-LEANS = 0.006  # that a loop may cross the bundle's axis beside the head's plane [m]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +174,7 @@ def find_head(seen: Sequence[Colours], hand: FloatArray, hand_frame: FloatArray)
 
     None if fewer than two do, or if they contradict each other or the hand. Least squares over the
     middles and spreads of the label's patches, by Gauss and Newton; the best of the fits from a few
-    pitches. A lean about the slot is seen least: the first rounds hold it back.
+    turns that a head may have. A lean about the slot is seen least: the first rounds hold it back.
     hand, hand_frame: its place and the hand's frame in the world, (3,) and (3, 3).
     """
     found = [patch for one in seen if (patch := _Patch.near(one.label, hand))]
@@ -195,9 +198,9 @@ def find_head(seen: Sequence[Colours], hand: FloatArray, hand_frame: FloatArray)
     def off(pose: FloatArray) -> FloatArray:
         return np.concatenate([patch.off(label(pose)) for patch in found])
 
-    def fitted(pitch: float) -> FloatArray:
-        """The pose (6,) to which rounds lead from one pitch."""
-        pose = np.array([0.0, 0.0, 0.0, 0.0, pitch, 0.0])
+    def fitted(start: tuple[float, ...]) -> FloatArray:
+        """The pose (6,) to which rounds lead from one turn."""
+        pose = np.array([0.0, 0.0, 0.0, *start])
         for upright in UPRIGHT:
             slopes = np.stack([(off(pose + e) - off(pose - e)) / 2 for e in np.diag(STEP)], axis=1)
             held = upright * STEP * np.eye(6)[3]
@@ -205,22 +208,30 @@ def find_head(seen: Sequence[Colours], hand: FloatArray, hand_frame: FloatArray)
             pose = pose - STEP * np.linalg.lstsq(np.vstack([slopes, held]), miss_all)[0]
         return pose
 
-    best, pose = np.inf, np.zeros(6)
-    for pitch in PITCHES:
-        tried = fitted(pitch)
+    def shown(pose: FloatArray) -> list[float]:
+        """The share of the label that each view shows."""
+        return [p.area / outline_area(p.camera, label(pose)) for p in found]
+
+    def lies_at(pose: FloatArray) -> FloatArray:
+        """Where the head's middle is then, (3,)."""
+        at: FloatArray = begin + pose[:3] - turned(pose) @ LABEL_AT
+        return at
+
+    best, pose = np.inf, None
+    for start in STARTS:
+        tried = fitted(start)
         miss_all = float(np.linalg.norm(off(tried)))
-        if miss_all < best:
+        leans = abs(tried[3]) > MOST_LEAN or np.linalg.norm(tried[3:]) > MOST_TURNED
+        slid = (abs((lies_at(tried) - hand) @ nominal) > SLID).any()
+        if miss_all < best and not leans and not slid and max(shown(tried)) < LARGEST:
             best, pose = miss_all, tried
         if best < FITS:
             break
-    unlike = abs(off(pose)).max()
-    frame = turned(pose)
-    at = begin + pose[:3] - frame @ LABEL_AT
-    if unlike > UNLIKE or abs(pose[3]) > MOST_LEAN or (abs((at - hand) @ nominal) > SLID).any():
+    if pose is None or (unlike := abs(off(pose)).max()) > UNLIKE:
         return None
+    at, frame = lies_at(pose), turned(pose)
     pixel = max(np.linalg.norm(p.camera.position - hand) / p.camera.focal for p in found)
-    shown = min(p.area / outline_area(p.camera, label(pose)) for p in found)
-    hidden = max(0.0, 1.0 - shown / WHOLE) * ONE_VIEW * LENGTH
+    hidden = max(0.0, 1.0 - min(shown(pose)) / WHOLE) * ONE_VIEW * LENGTH
     accuracy = PLACED + unlike * float(pixel) + hidden
     return Body(at, frame, accuracy, at + HEAD_CORNERS @ frame.T)
 
@@ -308,18 +319,20 @@ def find_tip(seen: Sequence[Colours], head: Body) -> Body | None:
     return Body(middle, frame, MIDDLE + hidden, corners)
 
 
-def turns_seen(seen: Sequence[Colours], head: Body) -> float:
+def turns_seen(seen: Sequence[Colours], head: Body, loop: tuple[float, float]) -> float:
     """How far round the bundle label, strap and tip go: a turn less the widest gap [turns].
 
     They go where a view shows them, and where bundle and stand hide them from every view that does
-    not. 0 if the head's plane passes beside the bundle. Not a number if it passes by one of its
+    not. 0 if the loop's plane passes beside the bundle. Not a number if it passes by one of its
     ends, or if one view has so little that the strap need not go round the bundle, and another has
-    more.
+    more. loop: where that plane crosses the bundle's axis, as `loop_crosses` has it.
     """
-    beyond = abs(from_middle(head)) - BUNDLE_HALF
-    if not seen or beyond > LEANS:
+    crosses, accuracy = loop
+    unsure = 1e-3 * accuracy if accuracy < BY_HEAD else LEANS
+    beyond = abs(crosses) - BUNDLE_HALF
+    if not seen or beyond > unsure:
         return 0.0
-    if beyond > -LEANS:
+    if not beyond < -unsure:
         return np.nan
     pairs = [_directions(one.all, head) for one in seen]
     shown = np.array([pair[0] for pair in pairs])

@@ -19,8 +19,6 @@ from .look import (
     FACES,
     IN_HAND,
     ROUND,
-    Body,
-    Colours,
     colours,
     find_head,
     find_tip,
@@ -140,12 +138,12 @@ def watch(evidence: Evidence) -> bool:
     return at is not None and at + AFTER + REST - len(evidence.readings) + 1 in WATCHED
 
 
-def _seen_to_come(evidence: Evidence, seen: Sequence[Colours], head: Body) -> tuple[float, float]:
+def _seen_to_come(evidence: Evidence, last: tuple[float, float]) -> tuple[float, float]:
     """How far from the middle a loop may come by the looks of cameras, and how sure that is [mm].
 
-    seen, head: of the last look.
+    last: where it crosses the bundle's axis in the last look, as `loop_crosses` has it.
     """
-    crosses = [loop_crosses(seen, head)]
+    crosses = [last]
     for before in evidence.watched:
         then = colours(before.views, before.at * evidence.period)
         moved = find_head(then, *lies(evidence.readings[before.at]))
@@ -183,8 +181,11 @@ def judge_views(evidence: Evidence) -> Verdict:
     head = find_head(seen, *lies(last))
     tip = None if head is None else find_tip(seen, head)
     depth, off, accuracy, faces = np.nan, np.nan, np.nan, FACES
-    loop = np.nan if head is None else turns_seen(seen, head)
-    comes_to, beside_it = (np.nan, np.nan) if head is None else _seen_to_come(evidence, seen, head)
+    loop, comes_to, beside_it = np.nan, np.nan, np.nan
+    if head is not None:
+        crosses = loop_crosses(seen, head)
+        loop = turns_seen(seen, head, crosses)
+        comes_to, beside_it = _seen_to_come(evidence, crosses)
     if head is not None and tip is not None:
         end = head.frame.T @ (tip.middle + TIP / 2 * tip.frame[:, 0] - head.middle)
         depth = 1e3 * float(end[0] - SLOT_END)

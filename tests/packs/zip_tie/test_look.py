@@ -258,7 +258,8 @@ def test_a_loop_beside_the_bundle_is_none(
     qpos = fastened.qpos.copy()
     qpos[at : at + 3] += shift
     seen = look.colours(bench.look(qpos), 0.0)
-    assert look.turns_seen(seen, replace(head, middle=head.middle + shift)) < look.OPEN
+    there = replace(head, middle=head.middle + shift)
+    assert look.turns_seen(seen, there, look.loop_crosses(seen, there)) < look.OPEN
 
 
 def test_a_hand_that_has_not_let_go_holds_the_tail_itself(fastened: Shot) -> None:
@@ -316,7 +317,8 @@ def test_a_loop_beyond_the_bundles_free_end_is_none(
     qpos = fastened.qpos.copy()
     qpos[at : at + 3] += shift
     seen = look.colours(bench.look(qpos), 0.0)
-    turns = look.turns_seen(seen, replace(head, middle=head.middle + shift))
+    there = replace(head, middle=head.middle + shift)
+    turns = look.turns_seen(seen, there, (look.from_middle(there), look.BY_HEAD))
     if closed is None:
         assert np.isnan(turns)
     else:
