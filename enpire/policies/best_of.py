@@ -1,8 +1,8 @@
 """A policy that draws several chunks, varies each, and carries out the best by its critics.
 
-Where an attempt has become surely less likely to succeed than it was a little before, it goes back
-the way it came, and tries again (`retracing.py`). What an attempt is expected to come to is learned
-beside the critics (`improvement/attempt_values.py`).
+Where an attempt has become less likely to succeed than it was before, it goes back to the place
+that promised most, and tries again (`retracing.py`). What an attempt is expected to come to is
+learned beside the critics (`improvement/attempt_values.py`).
 
 Choosing among what a base draws improves it without a gradient through it (EXPO, Dong et al. 2025,
 arXiv 2507.07986), so the base may be of any kind.
@@ -29,12 +29,13 @@ from torch import Tensor, nn
 
 from enpire.environment import StationBackend
 from enpire.errors import PolicyError
+from enpire.json_text import parsed
 from enpire.policies.chunk_sampler import ChunkSampler
 from enpire.policies.composed import Composed
 from enpire.policies.description import described
 from enpire.policies.network import ChunkModule
 from enpire.policies.policy_runner import PolicyState
-from enpire.policies.retracing import Path, undone
+from enpire.policies.retracing import Path
 from enpire.policies.spec import ChunkSpec
 from enpire.policies.vision import SeeingController
 from enpire.types import Float32Array, Image
@@ -42,7 +43,7 @@ from enpire.types import Float32Array, Image
 CHUNK_LIMIT = 4.0  # spreads at which the actions that critics are shown are clipped
 LEAST_SPREAD = 0.05  # of an action, as critics are shown it: one that hardly varies is no noise
 NOISE_LIMIT = 4.0  # standard deviations at which a variation is clipped
-SURE = 1.0  # standard deviations that networks disagree by, in what an attempt has lost
+RETIRED = ("patience", "tries", "clock")  # when to go back, as earlier versions said
 FIRST = 0.1  # of usual weights, those of a last layer to begin with
 
 
@@ -55,14 +56,10 @@ class ChooserSpec:
     for a hand that opens by a little drops what it holds. width: of hidden layers. critics: how
     many. samples: chunks that the base draws. noise: standard deviation of what varies a chunk, the
     same in all of its actions, of half an action's range. caution: standard deviations of what
-    critics disagree by that are taken off. back: chunks that it goes back at once, 0 for never.
-    patience: chunks of an episode before it may go back. tries: chance, at every chunk from then
-    on, to go back whatever critics say; of a policy that explores. clock: chunks ahead after which
-    it goes back from then on whatever critics say, and at no other time; 0: it goes by critics.
-    margin: chance of success that an attempt must surely have lost since some place that it came
-    by, at least `back` chunks ago, for it to go back; 0: attempts are not valued, and `patience`,
-    `tries` and `clock` say when. waits: chance that it goes on all the same, for `back` chunks; of
-    a policy that explores.
+    critics disagree by that are taken off. margin: chance of success that an attempt must have lost
+    since some place that it came by, for it to go back there; 0: it never does. back: chunks that
+    it goes on for, at least, before it goes back. waits: chance that it goes on all the same, for
+    `back` chunks; of a policy that explores.
     """
 
     observation: int
@@ -76,9 +73,6 @@ class ChooserSpec:
     noise: float = 0.1
     caution: float = 1.0
     back: int = 0
-    patience: int = 0
-    tries: float = 0.0
-    clock: int = 0
     margin: float = 0.0
     waits: float = 0.0
 
@@ -94,7 +88,18 @@ class ChooserSpec:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Return the inverse of `asdict` as JSON; raises PolicyError for anything else."""
+        """Return the inverse of `asdict` as JSON; raises PolicyError for anything else.
+
+        What only earlier versions said is left out, unless a policy would act otherwise.
+        """
+        said = parsed(text)
+        if isinstance(said, dict):
+            if said.get("back") and not said.get("margin"):
+                raise PolicyError(
+                    "this policy goes back by the clock, or as its critics say, which this version "
+                    "does not: use it with the version that made it"
+                )
+            text = json.dumps({key: said[key] for key in said if key not in RETIRED})
         return described(cls, text, "a chooser")
 
 
@@ -284,58 +289,44 @@ class _Chosen:
         the row's episode, which is brought up to date.
         """
         chooser, spec = self._chooser, self._chooser.spec
-        path.asked += 1
-        may = spec.back and not spec.margin  # go back as critics or the clock say
-        late = may and path.asked > spec.patience and len(path.chunks) >= spec.back
-        if late and spec.clock and path.ahead >= spec.clock:
-            path.left = spec.back
-        if path.left:
-            return path.go_back(spec.varied)
+        if path.back:
+            return path.go_back()
+        path.motions = spec.varied
         own = np.ascontiguousarray(self._base.seen.beside(told), np.float32)
         moment = chooser.see(torch.from_numpy(own)[None])
         chances = chooser.chances(moment) if spec.margin else None
-        if chances is not None and _gives_up(spec, path, chances, rng):
-            path.left = spec.back
-            return path.go_back(spec.varied)
+        if chances is not None and (to := _gives_up(spec, path, chances, rng)) is not None:
+            path.turn_back(to)
+            return path.go_back()
         rows = np.repeat(history[None], spec.samples, axis=0)
         shown = None if pictures is None else np.repeat(pictures[None], spec.samples, axis=0)
         seeds = rng.integers(2**63, size=spec.samples).tolist()
         said = self._base.chunks(rows, seeds, pictures=shown)[:, : spec.chunk]
         drawn = torch.from_numpy(np.ascontiguousarray(said, np.float32)).clamp(-1.0, 1.0)
         candidates = torch.cat([drawn, chooser.varied(drawn, rng)])
-        forward = len(candidates)
-        chooses = late and not spec.clock
-        if chooses:
-            back = torch.from_numpy(undone(path.chunks[-1], spec.varied))
-            candidates = torch.cat([candidates, back[None]])
         seen = moment.expand(len(candidates), -1)
         worth = chooser.advantages(chooser.values(seen, candidates)[:, None])[0]
         if not math.isfinite(float(worth.max())):
             raise PolicyError("the critics' values are not finite")
-        if chooses and (int(worth.argmax()) == forward or rng.random() < spec.tries):
-            path.left = spec.back
-            return path.go_back(spec.varied)
-        return path.go(candidates[int(worth[:forward].argmax())].numpy(), chances)
+        return path.go(candidates[int(worth.argmax())].numpy(), chances)
 
 
 def _gives_up(
     spec: ChooserSpec, path: Path, chances: Float32Array, rng: np.random.Generator
-) -> bool:
-    """Return whether an attempt has surely lost more of its chance than it may.
+) -> int | None:
+    """Return the place to which an attempt goes back that has lost too much of its chance, or None.
 
-    It is compared with every place that it came by, as far back as a way back leads or farther:
-    a chance may fade slowly. The networks' disagreement about the difference is taken off. After a
-    way back, or a wait, an attempt first goes as far again.
+    It is compared with every place that it came by, for a chance may fade slowly, and goes back to
+    the one that promised most. After a way back, or a wait, it first goes on for a while.
     """
-    if min(len(path.values), path.ahead) < spec.back:
-        return False
-    lost = np.array(path.values[: len(path.values) - spec.back + 1]) - chances
+    if path.ahead < max(spec.back, 1):
+        return None
+    lost = np.mean(path.values, axis=1) - chances.mean()
     if not math.isfinite(float(lost.sum())):
         raise PolicyError("the values of an attempt are not finite")
-    surely_lost = lost.mean(axis=1) - SURE * lost.std(axis=1, ddof=1)
-    if surely_lost.max() <= spec.margin:
-        return False
+    if lost.max() <= spec.margin:
+        return None
     if spec.waits and rng.random() < spec.waits:
         path.ahead = 0
-        return False
-    return True
+        return None
+    return int(lost.argmax())

@@ -1,8 +1,9 @@
-"""Going back the way an episode came, which gets an arm out of where it is stuck.
+"""Going back to a better place on the way that an episode came.
 
 Who pushes against a face goes on pushing: a compliant arm's setpoint runs ahead of its hand, and
-friction holds the hand where it is. Drawn back until that lead is gone, it comes free, and the next
-try is a new one. Demonstrations of people who hardly ever get stuck show no such thing.
+friction holds the hand where it is. Demonstrations of people who hardly ever get stuck show no way
+out. The way back is straight: who is stuck moves to and fro, and taking back each of these motions
+would lead nowhere. From there the next try is a new one.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from enpire.types import Flags, Float32Array
+from enpire.types import Flags, Float32Array, FloatArray
 
-PACE = 2.0  # times as fast as it came: the lead of the setpoint has to be taken back, too
+PACE = 0.9  # of a full action, at most, on a way back
 
 
 @dataclass(slots=True)
@@ -22,58 +23,91 @@ class Path:
     """The way that an episode came.
 
     Attributes:
+        motions: entries of an action that move something; the others are such as grippers.
         chunks: those carried out that nothing has taken back, each (n, act), oldest first.
-        asked: how many chunks were asked for so far.
-        left: how many chunks it still goes back.
-        ahead: how many chunks it went since it last went back.
         values: what each network expected when a chunk of `chunks` began, if they were asked.
+        ahead: how many chunks it went since it last went back.
+        back: chunks of a way back that are still to be carried out, the next one last.
+        places: where each chunk of `chunks` began, and where the newest ended: what motions add up
+            to, each (motions,).
     """
 
+    motions: tuple[int, ...] = ()
     chunks: list[Float32Array] = field(default_factory=list)
     values: list[Float32Array] = field(default_factory=list)
-    asked: int = 0
-    left: int = 0
     ahead: int = 0
+    back: list[Float32Array] = field(default_factory=list)
+    places: list[FloatArray] = field(default_factory=list)
 
     def go(self, chunk: Float32Array, value: Float32Array | None = None) -> Float32Array:
         """Return `chunk`, which is carried out next; value: what was expected before it."""
+        if not self.places:
+            self.places.append(np.zeros(len(self.motions)))
+        self.places.append(self.places[-1] + self._moved(chunk))
         self.chunks.append(chunk)
         if value is not None:
             self.values.append(value)
         self.ahead += 1
         return chunk
 
-    def go_back(self, motions: Sequence[int]) -> Float32Array:
-        """Return the chunk that takes back the newest one, which is then forgotten."""
-        self.left = max(self.left - 1, 0)
-        self.ahead = 0
-        if self.values:
-            self.values.pop()
-        return undone(self.chunks.pop(), motions)
+    def go_back(self) -> Float32Array:
+        """Return the next chunk of the way back."""
+        return self.back.pop()
+
+    def turn_back(self, to: int) -> None:
+        """Go back next, to where chunk `to` of `chunks` began, and forget what came after that.
+
+        Motions are the same in each period of the way back. Other entries are what they were,
+        newest first.
+        """
+        size = len(self.chunks[to])
+        number, step = _ways(self.places[-1] - self.places[to], size)
+        way = []
+        for at in range(int(number)):
+            before = self.chunks[-1 - at * (len(self.chunks) - to) // int(number)]
+            way.append(before[::-1].copy())
+            way[-1][:, list(self.motions)] = step
+        self.back, self.ahead = way[::-1], 0
+        del self.chunks[to:], self.values[to:], self.places[to + 1 :]
+
+    def turned_back(self, chunk: Float32Array) -> int | None:
+        """Return to which chunk of `chunks` a way back leads that begins with `chunk`, if one does.
+
+        The newest one, if there are several. Who waits does not go back.
+        """
+        moves = chunk[:, list(self.motions)]
+        if not self.chunks or not moves.any() or (moves != moves[0]).any():
+            return None
+        _, steps = _ways(self.places[-1] - np.array(self.places[:-1]), len(chunk))
+        leads = np.flatnonzero((steps == moves[0]).all(axis=-1))
+        return int(leads[-1]) if len(leads) else None
+
+    def _moved(self, chunk: Float32Array) -> FloatArray:
+        moved: FloatArray = chunk[:, list(self.motions)].sum(axis=0, dtype=np.float64)
+        return moved
 
 
-def undone(chunk: Float32Array, motions: Sequence[int]) -> Float32Array:
-    """Return a chunk (n, act) that takes back what `chunk` did, newest action first.
+def _ways(moved: FloatArray, size: int) -> tuple[FloatArray, Float32Array]:
+    """Return how many chunks of `size` periods take back what motions moved, and each action.
 
-    motions: entries of an action that move something, in [-1, 1]; they are reversed, and faster.
-    The others, such as grippers, are what they were.
+    moved: (..., motions). Returns (...) and (..., motions).
     """
-    back = chunk[::-1].copy()
-    entries = list(motions)
-    back[:, entries] = np.clip(-PACE * back[:, entries], -1.0, 1.0)
-    return back
+    number = np.maximum(np.ceil(abs(moved).max(axis=-1) / (PACE * size)), 1.0)
+    step = -moved / (number[..., None] * size)
+    return number, step.astype(np.float32)
 
 
 def taken_back(actions: Float32Array, chunk: int, motions: Sequence[int]) -> Flags:
     """Return which periods of an episode were taken back, or took others back, (T,).
 
     What is left is the way that led on: who clones it learns neither to get stuck nor to go back.
-    actions: of the episode, (T, act), carried out in chunks of so many. motions: as in `undone`.
+    actions: of the episode, (T, act), carried out in chunks of so many. motions: as in `Path`.
     """
-    back, before = _pairs(actions, chunk, motions)
     flags = np.zeros(len(actions), bool)
-    for at in (*back, *before):
-        flags[at : at + chunk] = True
+    for back, before in _ways_back(actions, chunk, motions):
+        flags[back] = True
+        for each in before:
+            flags[each] = True
     return flags
 
 
@@ -84,31 +118,31 @@ def attempts(actions: Float32Array, chunk: int, motions: Sequence[int]) -> list[
     """
     goes_back = np.zeros(len(actions) + 2, bool)
     goes_back[[0, -1]] = True
-    for at in _pairs(actions, chunk, motions)[0]:
-        goes_back[at + 1 : at + 1 + chunk] = True
+    for back, _ in _ways_back(actions, chunk, motions):
+        goes_back[back.start + 1 : back.stop + 1] = True
     changes = np.diff(goes_back.astype(np.int8))
     begins, ends = np.where(changes == -1)[0], np.where(changes == 1)[0]
     return list(zip(begins.tolist(), ends.tolist(), strict=True))
 
 
-def _pairs(
+def _ways_back(
     actions: Float32Array, chunk: int, motions: Sequence[int]
-) -> tuple[list[int], list[int]]:
-    """Return where chunks begin that take one back, and where those begin that they take back."""
-    back: list[int] = []
-    before: list[int] = []
-    ahead: list[int] = []  # where chunks begin that nothing has taken back yet
-    for at in range(0, len(actions) - chunk + 1, chunk):
-        if ahead and _equal(actions, at, ahead[-1], chunk, motions):
-            back.append(at)
-            before.append(ahead.pop())
-        else:
-            ahead.append(at)
-    return back, before
-
-
-def _equal(actions: Float32Array, at: int, before: int, chunk: int, motions: Sequence[int]) -> bool:
-    """Return whether the chunk at `at` takes back the one at `before`; who waits does not."""
-    first = actions[before : before + chunk]
-    moves = bool(first[:, list(motions)].any())
-    return moves and np.array_equal(actions[at : at + chunk], undone(first, motions))
+) -> list[tuple[slice, list[slice]]]:
+    """Return the periods of each way back, and those of the chunks that it takes back."""
+    path, found = Path(tuple(motions)), []
+    ahead: list[slice] = []  # the periods of the path's chunks
+    at = 0
+    while at + chunk <= len(actions):
+        now = slice(at, at + chunk)
+        to = path.turned_back(actions[now])
+        if to is None:
+            path.go(actions[now])
+            ahead.append(now)
+            at += chunk
+            continue
+        path.turn_back(to)
+        end = min(at + chunk * len(path.back), len(actions))
+        found.append((slice(at, end), ahead[to:]))
+        path.back, at = [], end
+        del ahead[to:]
+    return found

@@ -16,7 +16,7 @@ from enpire.improvement.attempt_values import (
     AttemptValueLearner,
 )
 from enpire.policies import Chooser, ChooserSpec
-from enpire.policies.retracing import undone
+from enpire.policies.retracing import Path
 from enpire.types import Episode, Outcome, Purpose, Verdict
 from tests.store.samples import episode
 
@@ -42,7 +42,11 @@ def judged(id: str, length: int, *, wins: bool) -> Episode:
 def gave_up(id: str, *, wins: bool) -> Episode:
     """Two chunks on, one of them back, then three periods on: 9 periods."""
     on = np.random.default_rng(5).uniform(-0.4, 0.4, (9, 3)).astype(np.float32)
-    on[4:6] = undone(on[2:4], SHAPE.varied)
+    path = Path(SHAPE.varied)
+    path.go(on[:2])
+    path.go(on[2:4])
+    path.turn_back(1)
+    on[4:6] = path.go_back()
     return replace(judged(id, 9, wins=wins), actions=on)
 
 

@@ -17,7 +17,6 @@ from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.recipes.best_of_n import BestOfLearner, BestOfN
 from enpire.improvement.settings import configured, described
 from enpire.policies import BestOfPolicy, ChunkSpec, FlowPolicy, FlowSpec, SkillPolicy, SkillSpec
-from enpire.policies.retracing import undone
 from enpire.types import Episode, Outcome, Purpose, Verdict
 from tests.store.samples import episode
 
@@ -120,26 +119,14 @@ def test_what_tells_nothing_is_not_learned_from() -> None:
     assert learner.add([invalid, made("short", length=1)])["steps"] == before
 
 
-def test_what_collects_now_and_then_goes_back_and_what_is_proposed_by_its_critics_only() -> None:
-    start = given([made("e2", length=20), made("e3", wins=False, length=40)])
-    learner = BestOfLearner(replace(QUICK, back=3, tries=0.2), start)
+def test_what_collects_goes_on_now_and_then_and_what_is_proposed_gives_up() -> None:
+    learner = BestOfLearner(replace(QUICK, back=3, waits=0.2), given())
     collects, proposed = learner.policy(), learner.candidate().policy
     assert isinstance(collects, BestOfPolicy)
     assert isinstance(proposed, BestOfPolicy)
-    assert (collects.head.spec.tries, proposed.head.spec.tries) == (0.2, 0.0)
+    assert (collects.head.spec.waits, proposed.head.spec.waits) == (0.2, 0.0)
     assert collects.head.spec.back == 2, "three periods are two chunks"
-    assert collects.head.spec.patience == int(np.quantile([7, 7, 20], 0.9)) // 2
     assert same(collects.tensors(), proposed.tensors())
-
-
-def test_what_was_taken_back_is_no_part_of_the_time_that_a_success_needed() -> None:
-    stuck = made("e2", length=40)
-    for at in range(0, 36, 4):  # a chunk of two, and back
-        stuck.actions[at + 2 : at + 4] = undone(stuck.actions[at : at + 2], (0, 1))
-    learner = BestOfLearner(replace(QUICK, back=3), given([stuck]))
-    collects = learner.policy()
-    assert isinstance(collects, BestOfPolicy)
-    assert collects.head.spec.patience == int(np.quantile([7, 7, 4], 0.9)) // 2
 
 
 def test_it_goes_on_from_an_incumbent_of_its_own() -> None:
@@ -176,4 +163,3 @@ def test_a_setting_that_runs_call_by_its_end_means_what_it_did(end: str, name: s
 def test_every_setting_of_its_own_says_what_it_is() -> None:
     text = " ".join(described(BestOfN()).split())
     assert "chance lost at which an attempt is given up" in text
-    assert "without margin: chance of going back where late" in text

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from enpire.policies import (
     metadata,
 )
 from enpire.policies.best_of import BestOfController, _Chosen
-from enpire.policies.retracing import Path, undone
+from enpire.policies.retracing import Path, attempts
 
 SPEC = ChunkSpec("t", observation=5, action=3, history=2, stride=1, chunk=4, execute=4, hidden=(8,))
 SHAPE = ChooserSpec(
@@ -155,39 +155,8 @@ def test_critics_see_what_was_seen_as_long_ago_as_their_lags_say() -> None:
     assert [list(each[:, 0]) for each in told] == [[0.0, 0.0, 0.0], [1.0, 3.0, 4.0]]
 
 
-def test_an_episode_that_takes_long_goes_back_the_way_it_came_and_on_again() -> None:
-    late = replace(SHAPE, back=2, patience=3, tries=1.0)
-    done = acted(BestOfPolicy(flow(), preferring(1.0, late)), [5], periods=7 * SPEC.execute)[0]
-    chunks = done.reshape(7, SPEC.execute, SPEC.action)
-    np.testing.assert_array_equal(chunks[3], undone(chunks[2], SHAPE.varied))
-    np.testing.assert_array_equal(chunks[4], undone(chunks[1], SHAPE.varied))
-    assert not np.array_equal(chunks[5], undone(chunks[0], SHAPE.varied)), "so far, at once"
-    never = acted(BestOfPolicy(flow(), preferring(1.0)), [5], periods=3 * SPEC.execute)[0]
-    np.testing.assert_array_equal(done[: len(never)], never)
-
-
-def test_by_the_clock_it_goes_back_whatever_critics_say_and_at_no_other_time() -> None:
-    timed = replace(SHAPE, back=1, patience=1, clock=2, tries=1.0)
-    done = acted(BestOfPolicy(flow(), preferring(1.0, timed)), [5], periods=7 * SPEC.execute)[0]
-    chunks = done.reshape(7, SPEC.execute, SPEC.action)
-    pairs = pairwise(chunks)
-    back = [np.array_equal(after, undone(before, SHAPE.varied)) for before, after in pairs]
-    assert back == [False, True, False, False, True, False]
-
-
-@pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_without_exploring_it_goes_back_where_critics_expect_most_of_it(sign: float) -> None:
-    late = replace(SHAPE, back=1, patience=1)
-    base = flow()
-    with torch.no_grad():
-        base.centre.fill_(0.4)  # forward is to the positive side, back to the negative
-        base.spread.fill_(1e-3)
-    done = acted(BestOfPolicy(base, preferring(sign, late)), [5], periods=2 * SPEC.execute)[0]
-    assert bool((done[SPEC.execute :, 0] < 0.0).all()) == (sign < 0.0)
-
-
 def test_its_file_holds_it_all() -> None:
-    policy = BestOfPolicy(flow(), chooser(replace(SHAPE, noise=0.1, back=2, patience=9)))
+    policy = BestOfPolicy(flow(), chooser(replace(SHAPE, noise=0.1, back=2, margin=0.25)))
     again = load(metadata(policy), policy.tensors())
     assert isinstance(again, BestOfPolicy)
     assert again.head.spec == policy.head.spec
@@ -211,48 +180,55 @@ def expecting(chances: list[list[float]], spec: ChooserSpec = VALUED) -> Chooser
     return made
 
 
-def went_back(policy: BestOfPolicy, chunks: int) -> list[bool]:
-    """Which of an episode's chunks take the one back that was newest by then."""
-    done = acted(policy, [5], periods=chunks * SPEC.execute)[0].reshape(chunks, SPEC.execute, -1)
-    ahead, back = [], []
-    for chunk in done:
-        if ahead and np.array_equal(chunk, undone(ahead[-1], SHAPE.varied)):
-            ahead.pop()
-            back.append(True)
-        else:
-            ahead.append(chunk)
-            back.append(False)
-    return back
+def tries(policy: BestOfPolicy, chunks: int) -> list[tuple[int, int]]:
+    """Begin and end of an episode's attempts, in chunks."""
+    done = acted(policy, [5], periods=chunks * SPEC.execute)[0]
+    found = attempts(done, SPEC.execute, SHAPE.varied)
+    return [(begin // SPEC.execute, end // SPEC.execute) for begin, end in found]
 
 
-def test_an_attempt_that_has_surely_lost_its_chance_is_given_up() -> None:
-    falls = [[0.8] * 3, [0.8] * 3, [0.5] * 3]
-    policy = BestOfPolicy(flow(), expecting([*falls, [0.8] * 3]))
-    assert went_back(policy, 7) == [False, False, True, True, False, False, False]
+def test_an_attempt_that_has_lost_of_its_chance_goes_back_to_where_it_promised_most() -> None:
+    falls = [[0.6] * 3, [0.9, 0.8, 0.9], [0.5] * 3]
+    policy = BestOfPolicy(flow(), expecting([*falls, [0.9] * 3]))
+    done = acted(policy, [5], periods=7 * SPEC.execute)[0]
+    ((_, given_up), (again, _)) = attempts(done, SPEC.execute, SHAPE.varied)
+    assert given_up == 2 * SPEC.execute
+    varied = done[:, list(SHAPE.varied)]
+    moved = varied[SPEC.execute : again].sum(axis=0)
+    np.testing.assert_allclose(moved, 0.0, atol=1e-5, err_msg="the second place promised most")
 
 
-@pytest.mark.parametrize(
-    "now",
-    [
-        pytest.param([0.6] * 3, id="little is lost"),
-        pytest.param([0.1, 0.5, 0.9], id="the networks do not agree"),
-    ],
-)
-def test_an_attempt_that_may_still_come_right_goes_on(now: list[float]) -> None:
-    policy = BestOfPolicy(flow(), expecting([[0.8] * 3, [0.8] * 3, now, now, now]))
-    assert not any(went_back(policy, 4))
+def test_an_attempt_that_has_lost_little_goes_on() -> None:
+    policy = BestOfPolicy(flow(), expecting([[0.8] * 3, [0.8] * 3, [0.6] * 3]))
+    assert tries(policy, 4) == [(0, 4)]
 
 
 def test_after_a_way_back_the_next_try_has_as_long_before_it_is_given_up() -> None:
-    falls = [[each] * 3 for each in (0.9, 0.9, 0.9, 0.9, 0.4, 0.9, 0.2)]
-    back = went_back(BestOfPolicy(flow(), expecting(falls)), 9)
-    assert back == [False, False, False, False, True, True, False, False, True]
+    falls = [[each] * 3 for each in (0.9, 0.5, 0.4, 0.9, 0.2, 0.2)]
+    (_, first), (again, second), *_ = tries(BestOfPolicy(flow(), expecting(falls)), 12)
+    assert (first, second - again) == (2, 2)
 
 
 def test_what_collects_may_go_on_all_the_same() -> None:
     falls = [[0.8] * 3, [0.8] * 3, [0.1] * 3]
     policy = BestOfPolicy(flow(), expecting(falls, replace(VALUED, waits=1.0)))
-    assert not any(went_back(policy, 9))
+    assert tries(policy, 9) == [(0, 9)]
+
+
+def test_a_policy_that_went_back_by_the_clock_is_refused() -> None:
+    said = {
+        "observation": 4,
+        "lags": [0],
+        "action": 3,
+        "chunk": 2,
+        "varied": [0],
+        "back": 2,
+        "clock": 9,
+    }
+    with pytest.raises(PolicyError, match="goes back by the clock"):
+        ChooserSpec.from_json(json.dumps(said))
+    spec = ChooserSpec.from_json(json.dumps({**said, "clock": 0, "margin": 0.25}))
+    assert (spec.back, spec.margin) == (2, 0.25)
 
 
 def test_chances_that_are_no_numbers_are_refused() -> None:

@@ -7,10 +7,10 @@ can go on learning, too, by cloning what succeeded; at a constant rate it got wo
 (`docs/improvement.md`), so it stays as it is unless told otherwise.
 
 What collects is what is proposed, with what varies its chunks: where a memory of what was tried is
-short, one that always does the same stays stuck. An attempt that has become surely less likely to
-succeed is given up: it goes back the way it came, and tries again (`attempt_values.py`). What
-collects sometimes goes on all the same, so that what would have come of it is learned, too. The
-base is not shown what was taken back.
+short, one that always does the same stays stuck. An attempt that has become less likely to succeed
+is given up: it goes back to the place that promised most, and tries again (`attempt_values.py`).
+What collects sometimes goes on all the same, so that what would have come of it is learned, too.
+The base is not shown what was taken back.
 A base that is not ours to teach so, such as LeRobot's, stays as it is.
 """
 
@@ -22,7 +22,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -53,7 +52,6 @@ from enpire.types import Episode
 SHARES = (0.5, 0.25)  # of demonstrations in a batch, at the beginning and later
 FOLLOWED = 0.5  # share of the return that followed in a target, at the beginning
 LEAST_DONE = 2  # periods of an episode that there is anything to learn from
-LATE = 0.9  # share of the successes so far that took less time than an episode which is late
 STAGE = "best_of_n"
 
 
@@ -69,11 +67,9 @@ class BestOfN:
     width: int = 256  # of hidden layers
     noise: float = 0.02  # standard deviation of a variation, of half an action's range
     caution: float = 2.0  # standard deviations of what critics disagree by
-    back: int = 20  # periods that it goes back at once; 0: it never does
-    margin: float = 0.25  # chance lost at which an attempt is given up; 0: see `tries`, `clock`
+    margin: float = 0.05  # chance lost at which an attempt is given up; 0: never
+    back: int = 20  # periods that it goes on for, at least, before it is given up
     waits: float = 0.3  # chance that it goes on all the same, while it collects
-    tries: float = 0.1  # without margin: chance of going back where late, while it collects
-    clock: int = 0  # without margin: periods ahead after which it goes back where late; 0: critics
     lags: tuple[int, ...] = (4, 2, 0)  # of what critics see [periods]
     warm_steps: int = 1500  # gradient steps of the critics before the first block is learned from
     steps: float = 0.5  # gradient steps of the critics a control period of what is collected
@@ -118,7 +114,7 @@ class BestOfLearner:
         moments = Moments.of(self._frozen, won, given)
         # Of who sees by cameras, what it sees would have to be moved, too.
         self._symmetry = given.symmetry if moments.film is None else None
-        self._chooser = self._first_chooser(moments, [e for e in before if e.success])
+        self._chooser = self._first_chooser(moments)
         self._buffer = ChunkBuffer()
         generators = [torch.Generator().manual_seed(given.seed + part) for part in range(2)]
         self._critics = CriticLearner(self._chooser, settings.critic, generators[0], self._symmetry)
@@ -168,12 +164,12 @@ class BestOfLearner:
 
     def policy(self) -> Policy:
         """See `OnlineLearner`."""
-        return self._acting(self.settings.tries, self.settings.waits)
+        return self._acting(self.settings.waits)
 
     def candidate(self) -> Candidate:
         """See `OnlineLearner`."""
         numbers = {"episodes": self._episodes, **self._numbers(), "seconds": self._seconds}
-        return Candidate(self._acting(0.0, 0.0), numbers)
+        return Candidate(self._acting(0.0), numbers)
 
     def state(self) -> TrainingState:
         """See `OnlineLearner`."""
@@ -201,11 +197,11 @@ class BestOfLearner:
         self._owed |= kept.state["owed"]
         self._seconds = kept.state["seconds"]
 
-    def _acting(self, tries: float, waits: float) -> BestOfPolicy:
-        """Return what acts by all of them as they are now; tries, waits: see `ChooserSpec`."""
+    def _acting(self, waits: float) -> BestOfPolicy:
+        """Return what acts by all of them as they are now; waits: see `ChooserSpec`."""
         base = self._frozen if self._base is None else self._base.acting()
         chooser = copy.deepcopy(self._chooser).eval()
-        chooser.spec = replace(chooser.spec, tries=tries, waits=waits)
+        chooser.spec = replace(chooser.spec, waits=waits)
         return BestOfPolicy(base, chooser)
 
     def _add_collected(self, episodes: Sequence[Episode]) -> list[Episode]:
@@ -269,19 +265,14 @@ class BestOfLearner:
         lags = torch.tensor(self._chooser.spec.lags)
         return rows[(torch.arange(len(rows))[:, None] - lags).clamp_min(0)]
 
-    def _first_chooser(self, moments: Moments, won: Sequence[Episode]) -> Chooser:
-        """Return the chooser to begin with: the incumbent's own, if it has one.
-
-        won: the successes so far. What one of them took back is no part of the time it needed: else
-        who goes back would wait longer and longer before it does.
-        """
+    def _first_chooser(self, moments: Moments) -> Chooser:
+        """Return the chooser to begin with: the incumbent's own, if it has one."""
         incumbent, settings = self._given.incumbent, self.settings
         if isinstance(incumbent, BestOfPolicy):
             return copy.deepcopy(incumbent.head).train()
         asked, grippers = moments.asked, self._given.grippers
         of = asked.spec
         varied = tuple(entry for entry in range(of.action) if entry not in grippers)
-        lengths = [np.sum(~taken_back(e.actions, of.execute, varied)) for e in won]
         spec = ChooserSpec(
             observation=asked.observation,
             lags=settings.lags,
@@ -294,9 +285,7 @@ class BestOfLearner:
             noise=settings.noise,
             caution=settings.caution,
             back=-(-settings.back // of.execute),
-            clock=-(-settings.clock // of.execute),
-            patience=int(np.quantile(lengths, LATE)) // of.execute,
-            margin=settings.margin if settings.back else 0.0,
+            margin=settings.margin,
         )
         made = Chooser(spec)
         shown = scales(replace(moments.data, symmetry=self._symmetry))
