@@ -58,8 +58,9 @@ class ChooserSpec:
     same in all of its actions, of half an action's range. caution: standard deviations of what
     critics disagree by that are taken off. margin: chance of success that an attempt must have lost
     since some place that it came by, for it to go back there; 0: it never does. back: chunks that
-    it goes on for, at least, before it goes back. waits: chance that it goes on all the same, for
-    `back` chunks; of a policy that explores.
+    it goes on for, at least, before it goes back for the first time; the second time twice as many,
+    and so on. waits: chance that it goes on all the same, for as long again; of a policy that
+    explores.
     """
 
     observation: int
@@ -317,9 +318,10 @@ def _gives_up(
     """Return the place to which an attempt goes back that has lost too much of its chance, or None.
 
     It is compared with every place that it came by, for a chance may fade slowly, and goes back to
-    the one that promised most. After a way back, or a wait, it first goes on for a while.
+    the one that promised most. First it goes on for a while, after each way back for longer: what
+    was given up too early is not given up so for ever.
     """
-    if path.ahead < max(spec.back, 1):
+    if path.ahead < max(spec.back, 1) * (1 + path.turned):
         return None
     lost = np.mean(path.values, axis=1) - chances.mean()
     if not math.isfinite(float(lost.sum())):

@@ -27,6 +27,7 @@ class Path:
         chunks: those carried out that nothing has taken back, each (n, act), oldest first.
         values: what each network expected when a chunk of `chunks` began, if they were asked.
         ahead: how many chunks it went since it last went back.
+        turned: how often it went back.
         back: chunks of a way back that are still to be carried out, the next one last.
         places: where each chunk of `chunks` began, and where the newest ended: what motions add up
             to, each (motions,).
@@ -36,6 +37,7 @@ class Path:
     chunks: list[Float32Array] = field(default_factory=list)
     values: list[Float32Array] = field(default_factory=list)
     ahead: int = 0
+    turned: int = 0
     back: list[Float32Array] = field(default_factory=list)
     places: list[FloatArray] = field(default_factory=list)
 
@@ -67,7 +69,7 @@ class Path:
             before = self.chunks[-1 - at * (len(self.chunks) - to) // int(number)]
             way.append(before[::-1].copy())
             way[-1][:, list(self.motions)] = step
-        self.back, self.ahead = way[::-1], 0
+        self.back, self.ahead, self.turned = way[::-1], 0, self.turned + 1
         del self.chunks[to:], self.values[to:], self.places[to + 1 :]
 
     def turned_back(self, chunk: Float32Array) -> int | None:

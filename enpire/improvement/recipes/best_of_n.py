@@ -68,7 +68,7 @@ class BestOfN:
     noise: float = 0.02  # standard deviation of a variation, of half an action's range
     caution: float = 2.0  # standard deviations of what critics disagree by
     margin: float = 0.05  # chance lost at which an attempt is given up; 0: never
-    back: int = 20  # periods that it goes on for, at least, before it is given up
+    back: int = 20  # periods before it is first given up, at least; each time so many more
     waits: float = 0.3  # chance that it goes on all the same, while it collects
     lags: tuple[int, ...] = (4, 2, 0)  # of what critics see [periods]
     warm_steps: int = 1500  # gradient steps of the critics before the first block is learned from
