@@ -121,6 +121,57 @@ def test_a_head_that_has_tipped_over_between_the_pads_is_found(
     assert abs(head.middle - qpos[at : at + 3]).max() < 0.0005
 
 
+@pytest.mark.parametrize(
+    ("turn", "place"),
+    [
+        ((-0.165, -0.386, -0.691), (1.2, -5.7, 1.6)),
+        ((0.114, -0.859, 0.478), (-6.7, 3.7, 2.6)),
+    ],
+)
+def test_no_head_is_believed_that_cannot_be_so(
+    bench: Bench, fastened: Shot, turn: tuple[float, ...], place: tuple[float, ...]
+) -> None:
+    """Fits of these two, seen after success, came to poses that no head between pads has."""
+    look = module("look")
+    hand, frame = look.lies(fastened.readings[-1])
+    nominal = frame @ look.IN_HAND
+    true = nominal @ Rotation.from_rotvec(turn).as_matrix()
+    qpos = fastened.qpos.copy()
+    at = bench.stations.twin.model.joint("task_head").qposadr[0]
+    qpos[at : at + 3] = hand + nominal @ (1e-3 * np.array(place))
+    qpos[at + 3 : at + 7] = Rotation.from_matrix(true).as_quat(scalar_first=True)
+    head = look.find_head(look.colours(bench.look(qpos), 0.0), hand, frame)
+    assert head is not None
+    assert Rotation.from_matrix(true.T @ head.frame).magnitude() < 0.2
+
+
+@pytest.mark.parametrize("roll", [-0.3, -0.1, 0.1, 0.3])
+def test_a_tip_that_has_rolled_against_the_head_is_one(fastened: Shot, roll: float) -> None:
+    look = module("look")
+    seen = look.colours(fastened.views, 0.0)
+    head = look.find_head(seen, *look.lies(fastened.readings[-1]))
+    rolled = Rotation.from_euler("x", roll).as_matrix()
+    assert look.find_tip(seen, replace(head, frame=head.frame @ rolled)) is not None
+
+
+def test_a_speck_above_the_strap_is_none(fastened: Shot) -> None:
+    """Red beside blue is magenta where a pixel shows some of both."""
+    look = module("look")
+    seen = look.colours(fastened.views, 0.0)
+    head = look.find_head(seen, *look.lies(fastened.readings[-1]))
+    above = head.middle + head.frame @ np.array([look.BEFORE, 0.0, 0.008])
+    spoilt = []
+    for one in seen:
+        mask = one.strap.mask.copy()
+        x, y = one.strap.view.camera.project(above).round().astype(int)
+        mask[y, x] = True
+        spoilt.append(replace(one, strap=replace(one.strap, mask=mask)))
+    tip = look.find_tip(seen, head)
+    heights, unsure = look.passes(seen, head, tip)
+    assert (look.passes(spoilt, head, tip)[0] == heights).all()
+    assert look.passes(spoilt, head, tip)[1] == unsure
+
+
 @pytest.mark.parametrize("shifts", [(0.0, 0.0), (0.0, 0.006), (-0.006, 0.006)])
 def test_how_far_the_loop_swings_is_seen_in_what_was_watched(
     bench: Bench, fastened: Shot, shifts: tuple[float, float]
