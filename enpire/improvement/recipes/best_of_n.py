@@ -68,7 +68,7 @@ class BestOfN:
     noise: float = 0.02  # standard deviation of a variation, of half an action's range
     caution: float = 2.0  # standard deviations of what critics disagree by
     margin: float = 0.05  # chance lost at which an attempt is given up; 0: never
-    back: int = 20  # periods before it is first given up, at least; each time so many more
+    back: int = 20  # periods before it is first given up, each time so many more; 0: never
     waits: float = 0.3  # chance that it goes on all the same, while it collects
     lags: tuple[int, ...] = (4, 2, 0)  # of what critics see [periods]
     warm_steps: int = 1500  # gradient steps of the critics before the first block is learned from
@@ -285,7 +285,7 @@ class BestOfLearner:
             noise=settings.noise,
             caution=settings.caution,
             back=-(-settings.back // of.execute),
-            margin=settings.margin,
+            margin=settings.margin if settings.back else 0.0,
         )
         made = Chooser(spec)
         shown = scales(replace(moments.data, symmetry=self._symmetry))
