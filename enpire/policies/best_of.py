@@ -29,7 +29,6 @@ from torch import Tensor, nn
 
 from enpire.environment import StationBackend
 from enpire.errors import PolicyError
-from enpire.json_text import parsed
 from enpire.policies.chunk_sampler import ChunkSampler
 from enpire.policies.composed import Composed
 from enpire.policies.description import described
@@ -59,8 +58,8 @@ class ChooserSpec:
     critics disagree by that are taken off. margin: chance of success that an attempt must have lost
     since some place that it came by, for it to go back there; 0: it never does. back: chunks that
     it goes on for, at least, before it goes back for the first time; the second time twice as many,
-    and so on. waits: chance that it goes on all the same, for as long again; of a policy that
-    explores.
+    and so on; 0 where it never does. waits: chance that it goes on all the same, for as long again;
+    of a policy that explores.
     """
 
     observation: int
@@ -91,17 +90,15 @@ class ChooserSpec:
     def from_json(cls, text: str) -> Self:
         """Return the inverse of `asdict` as JSON; raises PolicyError for anything else.
 
-        What only earlier versions said is left out, unless a policy would act otherwise.
+        Also for what earlier versions made that went back, and by no margin.
         """
-        said = parsed(text)
-        if isinstance(said, dict):
-            if said.get("back") and not said.get("margin"):
-                raise PolicyError(
-                    "this policy goes back by the clock, or as its critics say, which this version "
-                    "does not: use it with the version that made it"
-                )
-            text = json.dumps({key: said[key] for key in said if key not in RETIRED})
-        return described(cls, text, "a chooser")
+        spec = described(cls, text, "a chooser", retired=RETIRED)
+        if spec.back and not spec.margin:
+            raise PolicyError(
+                "this policy goes back by the clock, or as its critics say, which this version "
+                "does not: use it with the version that made it"
+            )
+        return spec
 
 
 class CriticEnsemble(nn.Module):
@@ -227,13 +224,14 @@ class BestOfController(SeeingController):
     def __init__(self, base: ChunkSampler, chooser: Chooser) -> None:
         """Drive both, with their weights as they are now, on any number of stations."""
         super().__init__(_Chosen(base, chooser), base.seen, base.looks)
-        self._lags = chooser.spec.lags
+        self._lags, self._varied = chooser.spec.lags, chooser.spec.varied
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """See `Controller`; observations are remembered for as long as critics look back."""
         super().begin(row, rng, exploration)
         one = self._states[row]
         one.seen = deque(maxlen=max(one.seen.maxlen or 1, max(self._lags) + 1))
+        one.path = Path(self._varied)
 
     def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`; each episode draws from its own generator."""
@@ -292,7 +290,6 @@ class _Chosen:
         chooser, spec = self._chooser, self._chooser.spec
         if path.back:
             return path.go_back()
-        path.motions = spec.varied
         own = np.ascontiguousarray(self._base.seen.beside(told), np.float32)
         moment = chooser.see(torch.from_numpy(own)[None])
         chances = chooser.chances(moment) if spec.margin else None

@@ -9,18 +9,20 @@ from enpire.errors import PolicyError
 from enpire.json_text import frozen, parsed
 
 
-def described[D](kind: type[D], text: str, what: str, needs: Sequence[str] = ()) -> D:
+def described[D](
+    kind: type[D], text: str, what: str, needs: Sequence[str] = (), retired: Sequence[str] = ()
+) -> D:
     """Return the data class that a JSON object describes; its lists become tuples.
 
     what: the text should be a description of, for the message. needs: fields that it has to say,
-    though they have a default.
+    though they have a default. retired: what only earlier versions said, which is left out.
 
     Raises:
         PolicyError: it describes something else.
     """
     try:
         values = frozen(parsed(text))
-        made = kind(**values)
+        made = kind(**{name: values[name] for name in values if name not in retired})
         for name, hint in get_type_hints(kind).items():
             several = get_origin(getattr(hint, "__value__", hint)) is tuple
             if several and not isinstance(getattr(made, name), tuple):

@@ -41,11 +41,13 @@ class Path:
     back: list[Float32Array] = field(default_factory=list)
     places: list[FloatArray] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.places.append(np.zeros(len(self.motions)))
+
     def go(self, chunk: Float32Array, value: Float32Array | None = None) -> Float32Array:
         """Return `chunk`, which is carried out next; value: what was expected before it."""
-        if not self.places:
-            self.places.append(np.zeros(len(self.motions)))
-        self.places.append(self.places[-1] + self._moved(chunk))
+        moved = chunk[:, list(self.motions)].sum(axis=0, dtype=np.float64)
+        self.places.append(self.places[-1] + moved)
         self.chunks.append(chunk)
         if value is not None:
             self.values.append(value)
@@ -83,10 +85,6 @@ class Path:
         _, steps = _ways(self.places[-1] - np.array(self.places[:-1]), len(chunk))
         leads = np.flatnonzero((steps == moves[0]).all(axis=-1))
         return int(leads[-1]) if len(leads) else None
-
-    def _moved(self, chunk: Float32Array) -> FloatArray:
-        moved: FloatArray = chunk[:, list(self.motions)].sum(axis=0, dtype=np.float64)
-        return moved
 
 
 def _ways(moved: FloatArray, size: int) -> tuple[FloatArray, Float32Array]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,16 @@ from enpire.improvement.online import OnlineLearner, OnlineRecipe
 from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.recipes.best_of_n import BestOfLearner, BestOfN
 from enpire.improvement.settings import configured, described
-from enpire.policies import BestOfPolicy, ChunkSpec, FlowPolicy, FlowSpec, SkillPolicy, SkillSpec
+from enpire.policies import (
+    BestOfPolicy,
+    ChunkSpec,
+    FlowPolicy,
+    FlowSpec,
+    SkillPolicy,
+    SkillSpec,
+    load,
+    metadata,
+)
 from enpire.types import Episode, Outcome, Purpose, Verdict
 from tests.store.samples import episode
 
@@ -127,6 +137,14 @@ def test_what_collects_goes_on_now_and_then_and_what_is_proposed_gives_up() -> N
     assert (collects.head.spec.waits, proposed.head.spec.waits) == (0.2, 0.0)
     assert collects.head.spec.back == 2, "three periods are two chunks"
     assert same(collects.tensors(), proposed.tensors())
+
+
+@pytest.mark.parametrize("never", [{"margin": 0.0}, {"back": 0}])
+def test_one_that_never_gives_up_can_be_read_again(never: dict[str, Any]) -> None:
+    policy = BestOfLearner(replace(QUICK, **never), given()).candidate().policy
+    again = load(metadata(policy), policy.tensors())
+    assert isinstance(again, BestOfPolicy)
+    assert (again.head.spec.back, again.head.spec.margin) == (0, 0.0)
 
 
 def test_it_goes_on_from_an_incumbent_of_its_own() -> None:

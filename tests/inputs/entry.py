@@ -32,6 +32,12 @@ class Input:
         return self.name
 
 
+def changed(text: str, old: str, new: str) -> str:
+    """A file's text with another in one place; raises AssertionError where that is not there."""
+    assert old in text, old
+    return text.replace(old, new, 1)
+
+
 def tried(one: Input, folder: Path) -> None:
     """Hand it in; raises AssertionError unless it ends as it has to, in words that fit.
 

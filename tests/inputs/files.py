@@ -17,7 +17,7 @@ from enpire.safety.station import load_station
 from enpire.session.loop_settings import of_task
 from enpire.twin import compose
 from enpire.twin.scene import Scene
-from tests.inputs.entry import REFUSED, TAKEN, Input
+from tests.inputs.entry import REFUSED, TAKEN, Input, changed
 
 REACH = Path(__file__).parents[2] / "examples" / "tasks" / "reach"
 DIGITS, DEEP = "1" + "0" * 400, "x = " + "[" * 3000
@@ -40,8 +40,7 @@ def edited(kind: Any, shipped: str, load: Callable[..., object]) -> Callable[...
         def give(folder: Path) -> tuple[str, str]:
             copy = Path(shutil.copytree(find(kind, shipped).folder, folder / "mine"))
             text = (copy / file).read_text("utf-8")
-            assert old in text
-            (copy / file).write_text(text.replace(old, new, 1), "utf-8")
+            (copy / file).write_text(changed(text, old, new), "utf-8")
             return TAKEN, repr(load(find(kind, str(copy))))
 
         return Input(name, give, words)
@@ -117,8 +116,7 @@ def reach(name: str, old: str, new: str, words: str, ends: str = REFUSED) -> Inp
 
     def give(folder: Path) -> tuple[str, str]:
         text = (REACH / "task.py").read_text("utf-8")
-        assert old in text
-        (folder / "task.py").write_text(text.replace(old, new, 1), "utf-8")
+        (folder / "task.py").write_text(changed(text, old, new), "utf-8")
         return TAKEN, build_stations(str(folder), 1).name
 
     return Input(f"task: {name}", give, words, ends)

@@ -11,7 +11,7 @@ from enpire.drivers.ros2.settings import Ros2Settings
 from enpire.packs import find, load_robot
 from enpire.packs.toml import Table
 from enpire.safety.station import load_station
-from tests.inputs.entry import REFUSED, TAKEN, Input
+from tests.inputs.entry import REFUSED, TAKEN, Input, changed
 
 LAB = 'cameras = ["top"]\ndriver = "mock"\nrobot = "yam"\n'
 CAMERA = """
@@ -45,8 +45,7 @@ def station(name: str, more: str, words: str, ends: str = REFUSED) -> Input:
 
 def camera(name: str, old: str, new: str, words: str, ends: str = REFUSED) -> Input:
     """An entry: a calibrated camera with another text in one place."""
-    assert old in CAMERA
-    return station(f"camera: {name}", CAMERA.replace(old, new, 1), words, ends)
+    return station(f"camera: {name}", changed(CAMERA, old, new), words, ends)
 
 
 def wall(name: str, low: str, high: str, words: str, ends: str = REFUSED) -> Input:

@@ -11,7 +11,7 @@ from enpire.environment import Task, load_task, read_symmetry
 from enpire.packs import find
 from enpire.packs.finder import LOOP, SYMMETRY
 from enpire.session.loop_settings import of_task
-from tests.inputs.entry import REFUSED, TAKEN, Input
+from tests.inputs.entry import REFUSED, TAKEN, Input, changed
 
 task = cache(lambda name: load_task(find("tasks", name)))
 
@@ -33,8 +33,7 @@ def of(name: str) -> Callable[..., Input]:
     def entry(called: str, old: str, new: str, words: str, ends: str = REFUSED) -> Input:
         def give(folder: Path) -> tuple[str, str]:
             text = (find("tasks", name).folder / SYMMETRY).read_text("utf-8")
-            assert old in text
-            return read(folder, name, text.replace(old, new, 1).encode())
+            return read(folder, name, changed(text, old, new).encode())
 
         return Input(f"{name}: {called}", give, words, ends)
 

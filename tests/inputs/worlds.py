@@ -12,7 +12,7 @@ from unittest.mock import patch
 from enpire.packs import find, load_robot, load_world
 from enpire.packs.menagerie import VARIABLE, of_pack
 from enpire.twin import compose
-from tests.inputs.entry import REFUSED, TAKEN, Input
+from tests.inputs.entry import REFUSED, TAKEN, Input, changed
 
 DYNAMICS = """
 robot = "so101"
@@ -39,8 +39,7 @@ def put(pack: Path, to: Path, file: str, old: str, new: str) -> Path:
     """A copy of a pack with another text in one place of a file."""
     copy = Path(shutil.copytree(pack, to))
     text = (copy / file).read_text("utf-8")
-    assert old in text, file
-    (copy / file).write_text(text.replace(old, new, 1), "utf-8")
+    (copy / file).write_text(changed(text, old, new), "utf-8")
     return copy
 
 
@@ -76,9 +75,8 @@ def identified(name: str, old: str, new: str, words: str, ends: str = REFUSED) -
     """An entry: a bench whose arm was identified, with another text in one place of it."""
 
     def give(folder: Path) -> tuple[str, str]:
-        assert old in DYNAMICS
         copy = put(WORLD, folder / "mine", "world.toml", "model", 'dynamics = "d.toml"\nmodel')
-        (copy / "d.toml").write_text(DYNAMICS.replace(old, new, 1))
+        (copy / "d.toml").write_text(changed(DYNAMICS, old, new))
         return TAKEN, composed(copy, ROBOT)
 
     return Input(f"dynamics: {name}", give, words, ends)

@@ -231,6 +231,12 @@ def test_a_policy_that_went_back_by_the_clock_is_refused() -> None:
     assert (spec.back, spec.margin) == (2, 0.25)
 
 
+@pytest.mark.parametrize("text", ["{", "[]", '{"observation": 4}', '{"nonsense": 1}'])
+def test_what_describes_no_chooser_is_refused(text: str) -> None:
+    with pytest.raises(PolicyError, match="not a chooser's description"):
+        ChooserSpec.from_json(text)
+
+
 def test_chances_that_are_no_numbers_are_refused() -> None:
     policy = BestOfPolicy(flow(), expecting([[0.5] * 3, [0.5] * 3, [float("nan")] * 3]))
     with pytest.raises(PolicyError, match="values of an attempt are not finite"):

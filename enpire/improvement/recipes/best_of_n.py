@@ -284,7 +284,7 @@ class BestOfLearner:
             samples=settings.samples,
             noise=settings.noise,
             caution=settings.caution,
-            back=-(-settings.back // of.execute),
+            back=-(-settings.back // of.execute) if settings.margin else 0,
             margin=settings.margin if settings.back else 0.0,
         )
         made = Chooser(spec)
