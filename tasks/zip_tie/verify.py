@@ -18,15 +18,15 @@ from .look import (
     BENT,
     FACES,
     IN_HAND,
-    ROUND,
+    LENGTH,
+    PLACED,
     colours,
     find_head,
     find_tip,
     lies,
-    loop_crosses,
     passes,
-    turns_seen,
 )
+from .look_loop import ROUND, loop_crosses, turns_seen
 from .strap import ARCS, GRASP, SLOT_END, TIP
 
 LAST = 5  # readings that a final measure averages
@@ -190,7 +190,9 @@ def judge_views(evidence: Evidence) -> Verdict:
         end = head.frame.T @ (tip.middle + TIP / 2 * tip.frame[:, 0] - head.middle)
         depth = 1e3 * float(end[0] - SLOT_END)
         leans = np.linalg.norm(tip.frame[:, 0] @ head.frame[:, 1:])
-        accuracy = 1e3 * float(tip.accuracy + head.accuracy + TIP / 2 * BENT * leans)
+        turned = (head.accuracy - PLACED) / (LENGTH / 2)  # that the head may be, by its label [rad]
+        across = TIP / 2 * BENT * leans + turned * np.linalg.norm(end[1:])
+        accuracy = 1e3 * float(tip.accuracy + head.accuracy + across)
         heights, unsure = passes(seen, head, tip)
         beyond = abs(np.array([end[1], *heights])) - SLOT[[0, 1, 1]]
         off, faces = 1e3 * float(beyond.max()), 1e3 * unsure

@@ -2,41 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
-import cv2
-import mujoco
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from enpire.environment import Evidence, Watched
-from enpire.types import FloatArray, Outcome, PredicateState, Verdict
+from enpire.types import Outcome, PredicateState
 from tests.packs import looking
 from tests.packs.looking import GREY
 
-from .test_physics import module, tip
-
-Shot = looking.Shot[FloatArray]  # its truth: where the tip is from the head
-Bench = looking.Bench[FloatArray]
-
-
-@pytest.fixture(scope="module")
-def bench() -> Iterator[Bench]:
-    yield from looking.bench_of("zip_tie", tip)
-
-
-@pytest.fixture(scope="module")
-def fastened(bench: Bench) -> Shot:
-    """A success."""
-    return bench.after(0)
-
-
-@pytest.fixture(scope="module")
-def apart(bench: Bench, fastened: Shot) -> Shot:
-    """The same station, verified before the tail is in the head."""
-    return bench.after(0, 8)
+from .conftest import Bench, Shot
+from .test_physics import module
 
 
 def test_a_fastened_zip_tie_is_a_success_without_a_tracker(fastened: Shot) -> None:
@@ -172,41 +149,6 @@ def test_a_speck_above_the_strap_is_none(fastened: Shot) -> None:
     assert look.passes(spoilt, head, tip)[1] == unsure
 
 
-@pytest.mark.parametrize("shifts", [(0.0, 0.0), (0.0, 0.006), (-0.006, 0.006)])
-def test_how_far_the_loop_swings_is_seen_in_what_was_watched(
-    bench: Bench, fastened: Shot, shifts: tuple[float, float]
-) -> None:
-    """It may go two thirds of that way further; 7 mm where not all of it was seen."""
-    look, verify = module("look"), module("verify")
-    watched = [
-        at_reading(bench, fastened, before, shift)
-        for before, shift in zip(verify.WATCHED, shifts, strict=True)
-    ]
-    seen = look.colours(fastened.views, 0.0)
-    middle, _ = look.loop_crosses(seen, look.find_head(seen, *look.lies(fastened.readings[-1])))
-    crosses = 1e3 * (middle + np.array([0.0, *shifts]))
-    away = abs(crosses).max()
-
-    def comes_to(watched: list[Watched]) -> float:
-        now = (len(fastened.readings) - 1) * looking.PERIOD
-        views = [replace(view, stamp=now) for view in fastened.views]
-        evidence = Evidence(fastened.readings, looking.PERIOD, views, watched)
-        verdict: Verdict = bench.stations.task.judge_views(evidence)
-        return verdict.predicates[-1].value
-
-    assert comes_to(watched) == pytest.approx(away + verify.BEYOND * np.ptp(crosses), abs=0.8)
-    one_view = replace(watched[0], views=watched[0].views[:1])
-    for less in ([], watched[1:], [one_view, watched[1]]):
-        assert comes_to(less) >= 1e3 * abs(middle) + verify.SWUNG
-
-
-def at_reading(bench: Bench, shot: Shot, before: int, along: float) -> Watched:
-    """The tie that far along the bundle [m], as watched so many readings before the last."""
-    qpos, at = shot.qpos.copy(), len(shot.readings) - 1 - before
-    qpos[bench.stations.twin.model.joint("task_head").qposadr[0]] += along
-    return Watched(at, [replace(v, stamp=at * looking.PERIOD) for v in bench.look(qpos)])
-
-
 def test_a_head_lies_on_the_lower_pad_of_a_hand_that_has_let_go(fastened: Shot) -> None:
     """By 17 mm lower than that has held it."""
     look, last = module("look"), fastened.readings[-1]
@@ -261,58 +203,6 @@ def test_a_strap_that_looks_wider_or_narrower_than_it_is_is_known_less_well(
     assert abs(heights).max() < 1e-9
 
 
-def test_a_strap_that_one_view_does_not_show_leaves_the_loop_open(fastened: Shot) -> None:
-    look = module("look")
-    view = fastened.views[1]
-    (seen,) = look.colours([view], view.stamp)
-    image = view.image.copy()
-    image[seen.strap.mask] = GREY
-    verdict = fastened.judge([fastened.views[0], replace(view, image=image)])
-    assert verdict.predicates[2].state is PredicateState.UNSURE
-    assert verdict.undecided
-
-
-def test_a_strap_that_does_not_go_round_the_bundle_is_no_loop(bench: Bench, apart: Shot) -> None:
-    """The same scene with the strap's hinges straight: it points away from the bundle."""
-    model, straight = bench.stations.twin.model, apart.qpos.copy()
-    straight[[model.joint(f"task_bend{i}").qposadr[0] for i in range(15)]] = 0.0
-    loop, still = (apart.judge(bench.look(qpos)).predicates[2] for qpos in (straight, apart.qpos))
-    assert loop.value < 0.5
-    assert loop.state is PredicateState.FAIL
-    assert still.value > 0.8
-
-
-def test_what_the_bundle_hides_of_a_loop_is_no_gap_in_it(fastened: Shot) -> None:
-    """And a gap beside the bundle is one, as in a strap that does not go on behind it."""
-    look = module("look")
-    views = []
-    for view, seen in zip(fastened.views, look.colours(fastened.views, 0.0), strict=True):
-        covers = look.covers(view.camera).astype(np.uint8)
-        beside = cv2.dilate(covers, np.ones((41, 41), np.uint8)).astype(bool)
-        image = view.image.copy()
-        image[beside & seen.strap.mask] = GREY
-        views.append(replace(view, image=image))
-    whole, open_ = (fastened.judge(v).predicates[2].value for v in (fastened.views, views))
-    assert whole > 0.95
-    assert open_ < whole - 0.1
-
-
-@pytest.mark.parametrize("shift", [(0.0, 0.09, 0.0), (0.0, -0.09, 0.0), (0.0, 0.0, 0.09)])
-def test_a_loop_beside_the_bundle_is_none(
-    bench: Bench, fastened: Shot, shift: tuple[float, float, float]
-) -> None:
-    """The same tie, closed, but elsewhere: bundle and stand hide some of it all the same."""
-    look = module("look")
-    last = fastened.readings[-1]
-    head = look.find_head(look.colours(fastened.views, 0.0), *look.lies(last))
-    at = bench.stations.twin.model.joint("task_head").qposadr[0]
-    qpos = fastened.qpos.copy()
-    qpos[at : at + 3] += shift
-    seen = look.colours(bench.look(qpos), 0.0)
-    there = replace(head, middle=head.middle + shift)
-    assert look.turns_seen(seen, there, look.loop_crosses(seen, there)) < look.OPEN
-
-
 def test_a_hand_that_has_not_let_go_holds_the_tail_itself(fastened: Shot) -> None:
     opened = module("verify").OPENED
     shut = [i for i, r in enumerate(fastened.readings) if r.gripper[0, 1] < opened]
@@ -352,65 +242,3 @@ def test_the_colours_are_the_ties(fastened: Shot) -> None:
 
 def test_looking_takes_less_than_the_time_there_is(fastened: Shot) -> None:
     looking.require_haste(fastened)
-
-
-@pytest.mark.parametrize(("beyond", "closed"), [(-0.015, 1.0), (0.0, None), (0.015, 0.0)])
-def test_a_loop_beyond_the_bundles_free_end_is_none(
-    bench: Bench, fastened: Shot, beyond: float, closed: float | None
-) -> None:
-    """And by that end nobody can tell."""
-    look = module("look")
-    last = fastened.readings[-1]
-    head = look.find_head(look.colours(fastened.views, 0.0), *look.lies(last))
-    along = look.BUNDLE[0] - look.BUNDLE_HALF - beyond - look._on_axis(head)[0]
-    shift = np.array([along, 0.0, 0.0])
-    at = bench.stations.twin.model.joint("task_head").qposadr[0]
-    qpos = fastened.qpos.copy()
-    qpos[at : at + 3] += shift
-    seen = look.colours(bench.look(qpos), 0.0)
-    there = replace(head, middle=head.middle + shift)
-    turns = look.turns_seen(seen, there, (look.from_middle(there), look.BY_HEAD))
-    if closed is None:
-        assert np.isnan(turns)
-    else:
-        assert turns == pytest.approx(closed, abs=0.1)
-
-
-@pytest.mark.parametrize("along", [-0.012, 0.0, 0.012])
-@pytest.mark.parametrize("tipped", [-0.1, 0.0, 0.1])
-def test_where_the_loop_crosses_the_bundle_is_told_by_the_strap(
-    bench: Bench, fastened: Shot, along: float, tipped: float
-) -> None:
-    """However the head is taken to be turned; by the head's plane 0.1 rad is 4 mm."""
-    look, model = module("look"), bench.stations.twin.model
-    last = fastened.readings[-1]
-    head = look.find_head(look.colours(fastened.views, 0.0), *look.lies(last))
-    qpos = fastened.qpos.copy()
-    qpos[model.joint("task_head").qposadr[0]] += along
-    data = mujoco.MjData(model)
-    data.qpos[:] = qpos
-    mujoco.mj_kinematics(model, data)
-    head_at, tip_at, bundle, *marks = (data.site(s).xpos for s in bench.stations.task.tracked)
-    truly = module("frames").plane(np.array([head_at, *marks, tip_at]) - bundle)[0]
-    turn = Rotation.from_euler("z", tipped).as_matrix()
-    moved = replace(head, middle=head.middle + np.array([along, 0.0, 0.0]), frame=turn @ head.frame)
-    crosses, accuracy = look.loop_crosses(look.colours(bench.look(qpos), 0.0), moved)
-    assert accuracy == look.BY_STRAP
-    assert 1e3 * crosses == pytest.approx(1e3 * truly, abs=accuracy)
-
-
-def test_where_one_view_shows_little_of_the_strap_the_head_tells_where_its_loop_is(
-    fastened: Shot,
-) -> None:
-    look = module("look")
-    last = fastened.readings[-1]
-    seen = look.colours(fastened.views, 0.0)
-    head = look.find_head(seen, *look.lies(last))
-    strap = seen[0].strap
-    shown = strap.mask.copy()
-    shown[:, int(np.percentile(strap.points[:, 0], 25)) :] = False
-    poor = replace(seen[0], strap=replace(strap, mask=shown))
-    for less in ([poor, seen[1]], seen[:1]):
-        crosses, accuracy = look.loop_crosses(less, head)
-        assert accuracy == look.BY_HEAD
-        assert crosses == look.from_middle(head) + look.TWISTED
