@@ -5,7 +5,7 @@ that ends an episode shows whether it succeeds. One that was given up does not. 
 was expected where it was given up, so giving up early does not make an attempt look worse. That is
 a Monte-Carlo return that is bootstrapped only where it was cut off (Sutton and Barto 2018, chapter
 12). Several networks learn it, each from other episodes, so that they disagree where little is
-known.
+known. They see some way back, for a moment alone does not tell who has been stuck for long.
 """
 
 from __future__ import annotations
@@ -109,9 +109,10 @@ class AttemptValueLearner:
         )
         modules = {"current": self._current, "averaged": self._averaged}
         self._learner = Learner(modules, {"current": self._optimiser}, generator)
-        self._rows = (
-            GrowingTensors()
-        )  # of attempts: row that is seen, left, won, cut, who learns from it
+        self._seen = GrowingTensors()  # in every period
+        # Of attempts: row that is seen, the episode's first, left, won, cut, who learns from it.
+        self._rows = GrowingTensors()
+        self._lags = torch.tensor(chooser.spec.recalled)
         self._masks = np.random.default_rng(generator.initial_seed())
         self.steps = 0
 
@@ -119,28 +120,30 @@ class AttemptValueLearner:
         """Return how many moments there are to learn from."""
         return len(self._rows)
 
-    def add(self, episode: Episode, begin: int) -> None:
-        """Take an episode; begin: row of its first period in what `step` is given."""
-        spec = self.chooser.spec
+    def add(self, episode: Episode, seen: Tensor) -> None:
+        """Take an episode; seen: what networks see of each of its periods, (T, obs)."""
+        spec, begin = self.chooser.spec, len(self._seen)
+        self._seen.append([seen])
         rows = AttemptRows.of(episode, spec.chunk, spec.varied)
         cut = torch.where(rows.cut == UNKNOWN, UNKNOWN, rows.cut + begin)
         learns = torch.from_numpy(self._masks.random(spec.critics) < self.settings.share).float()
         masks = learns.expand(len(rows.at), -1)
-        self._rows.append([rows.at + begin, rows.left, rows.won, cut, masks])
+        first = torch.full_like(rows.at, begin)
+        self._rows.append([rows.at + begin, first, rows.left, rows.won, cut, masks])
 
-    def step(self, seen: Tensor) -> None:
-        """Take one gradient step; seen: by critics in all periods so far, (N, lags, obs)."""
+    def step(self) -> None:
+        """Take one gradient step."""
         settings, generator = self.settings, self.generator
         index = torch.randint(len(self._rows), (settings.batch,), generator=generator)
-        at, left, won, cut, masks = (part[index] for part in self._rows.whole)
+        at, first, left, won, cut, masks = (part[index] for part in self._rows.whole)
         result = won.expand(self.chooser.spec.critics, -1).clone()
         given_up = cut != UNKNOWN
         if given_up.any():
             with torch.no_grad():
-                there = self.chooser.see(seen[cut[given_up]])
+                there = self.chooser.see(self._recalled(cut[given_up], first[given_up]))
                 result[:, given_up] = torch.sigmoid(self._averaged(there))
         target = settings.gamma ** left.float() * result
-        now = seen[at]
+        now = self._recalled(at, first)
         if self._symmetry is not None:
             still = torch.zeros(len(now), 1, self.chooser.spec.action)
             now, _ = moved(self._symmetry, now, still, generator)
@@ -155,6 +158,11 @@ class AttemptValueLearner:
         self._optimiser.step()
         average(self._averaged, self._current, taken_up(settings.ema, self.steps))
         self.steps += 1
+
+    def _recalled(self, at: Tensor, first: Tensor) -> Tensor:
+        """Return what is seen in periods `at` (B,) of episodes from `first` on, (B, lags, obs)."""
+        (seen,) = self._seen.whole
+        return seen[torch.maximum(at[:, None] - self._lags, first[:, None])]
 
     def require_finite(self) -> None:
         """Raise RecipeError if a weight is no longer a number."""

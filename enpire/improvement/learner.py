@@ -86,12 +86,22 @@ class Learner:
         return TrainingState({name: t.to("cpu", copy=True) for name, t in tensors.items()}, state)
 
     def resume(self, kept: TrainingState | None) -> int:
-        """Take over what was kept; returns how many steps were done."""
+        """Take over what was kept; returns how many steps were done.
+
+        Raises:
+            RecipeError: it is of modules of another shape.
+        """
         if kept is None:
             return 0
         tensors, state = kept.tensors, kept.state
         for name, module in self.modules.items():
-            module.load_state_dict(_under(f"module/{name}/", tensors))
+            try:
+                module.load_state_dict(_under(f"module/{name}/", tensors))
+            except RuntimeError as error:
+                raise RecipeError(
+                    f"what was kept of {name} has another shape, as another version makes it: go "
+                    "on with the version that began this training, or start a new run"
+                ) from error
         for name, optimiser in self.optimisers.items():
             states: dict[int, dict[str, Tensor]] = {}
             for key, tensor in _under(f"optimiser/{name}/", tensors).items():

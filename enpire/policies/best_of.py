@@ -59,7 +59,8 @@ class ChooserSpec:
     since some place that it came by, for it to go back there; 0: it never does. back: chunks that
     it goes on for, at least, before it goes back for the first time; the second time twice as many,
     and so on; 0 where it never does. waits: chance that it goes on all the same, for as long again;
-    of a policy that explores.
+    of a policy that explores. attempt_lags: how long ago what the value of an attempt sees was,
+    newest last [periods]; none: as `lags`.
     """
 
     observation: int
@@ -75,11 +76,17 @@ class ChooserSpec:
     back: int = 0
     margin: float = 0.0
     waits: float = 0.0
+    attempt_lags: tuple[int, ...] = ()
 
     @property
     def seen(self) -> int:
         """Entries of what critics see."""
         return len(self.lags) * self.observation
+
+    @property
+    def recalled(self) -> tuple[int, ...]:
+        """How long ago what the value of an attempt sees was, newest last [periods]."""
+        return self.attempt_lags or self.lags
 
     @property
     def size(self) -> int:
@@ -142,11 +149,12 @@ class Chooser(ChunkModule):
         self.spec = spec
         self.critics = CriticEnsemble(spec.critics, spec.seen + spec.size, spec.width)
         if spec.margin:
-            self.attempt_values = CriticEnsemble(spec.critics, spec.seen, spec.width)
+            recalled = len(spec.recalled) * spec.observation
+            self.attempt_values = CriticEnsemble(spec.critics, recalled, spec.width)
         self.keep_scales(spec.observation, spec.action)
 
     def see(self, history: Tensor) -> Tensor:
-        """Return what critics are shown (batch, seen) of observations (batch, lags, obs)."""
+        """Return what networks are shown (batch, lags * obs) of observations (batch, lags, obs)."""
         seen = self.normalised(history)
         return seen.flatten(1)
 
@@ -173,7 +181,7 @@ class Chooser(ChunkModule):
     def chances(self, seen: Tensor) -> Float32Array:
         """Return the chance of success that each network gives an attempt, (critics,).
 
-        seen: what critics are shown of one moment, (1, seen).
+        seen: what they are shown of one moment and what came before, (1, recalled * observation).
         """
         chances: Float32Array = torch.sigmoid(self.attempt_values(seen))[:, 0].numpy()
         return chances
@@ -224,24 +232,29 @@ class BestOfController(SeeingController):
     def __init__(self, base: ChunkSampler, chooser: Chooser) -> None:
         """Drive both, with their weights as they are now, on any number of stations."""
         super().__init__(_Chosen(base, chooser), base.seen, base.looks)
-        self._lags, self._varied = chooser.spec.lags, chooser.spec.varied
+        spec = chooser.spec
+        self._lags, self._recalled, self._varied = spec.lags, spec.recalled, spec.varied
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
-        """See `Controller`; observations are remembered for as long as critics look back."""
+        """See `Controller`; observations are remembered for as long as networks look back."""
         super().begin(row, rng, exploration)
         one = self._states[row]
-        one.seen = deque(maxlen=max(one.seen.maxlen or 1, max(self._lags) + 1))
+        one.seen = deque(maxlen=max(one.seen.maxlen or 1, max(self._lags + self._recalled) + 1))
         one.path = Path(self._varied)
 
     def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`; each episode draws from its own generator."""
         pictures = self.shown(states)
         looks: Sequence[Image | None] = [None] * len(states) if pictures is None else list(pictures)
-        back = [-1 - lag for lag in self._lags]
         return np.array(
             [
                 self._infer(
-                    history, np.array([one.seen[at] for at in back]), one.rng, look, one.path
+                    history,
+                    np.array([one.seen[-1 - lag] for lag in self._lags]),
+                    np.array([one.seen[-1 - lag] for lag in self._recalled]),
+                    one.rng,
+                    look,
+                    one.path,
                 )
                 for history, one, look in zip(seen, states, looks, strict=True)
             ]
@@ -278,21 +291,22 @@ class _Chosen:
         self,
         history: Float32Array,
         told: Float32Array,
+        recalled: Float32Array,
         rng: np.random.Generator,
         pictures: Image | None,
         path: Path,
     ) -> Float32Array:
         """Return a chunk (execute, act) for one row.
 
-        history: what the base sees, (history, obs). told: what critics see, (lags, obs). path: of
-        the row's episode, which is brought up to date.
+        history: what the base sees, (history, obs). told: what critics see, (lags, obs). recalled:
+        what the value of an attempt sees, (recalled, obs). path: of the row's episode, which is
+        brought up to date.
         """
         chooser, spec = self._chooser, self._chooser.spec
         if path.back:
             return path.go_back()
-        own = np.ascontiguousarray(self._base.seen.beside(told), np.float32)
-        moment = chooser.see(torch.from_numpy(own)[None])
-        chances = chooser.chances(moment) if spec.margin else None
+        moment = self._see(told)
+        chances = chooser.chances(self._see(recalled)) if spec.margin else None
         if chances is not None and (to := _gives_up(spec, path, chances, rng)) is not None:
             path.turn_back(to)
             return path.go_back()
@@ -307,6 +321,11 @@ class _Chosen:
         if not math.isfinite(float(worth.max())):
             raise PolicyError("the critics' values are not finite")
         return path.go(candidates[int(worth.argmax())].numpy(), chances)
+
+    def _see(self, told: Float32Array) -> Tensor:
+        """Return what networks are shown (1, lags * obs) of observations (lags, obs)."""
+        own = np.ascontiguousarray(self._base.seen.beside(told), np.float32)
+        return self._chooser.see(torch.from_numpy(own)[None])
 
 
 def _gives_up(

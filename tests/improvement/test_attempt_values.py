@@ -56,9 +56,14 @@ def learner(settings: AttemptSettings = QUICK) -> AttemptValueLearner:
 
 
 def standing_at(place: float, length: int) -> torch.Tensor:
-    seen = torch.zeros(length, 1, 6)
-    seen[:, 0, 0] = place
+    seen = torch.zeros(length, 6)
+    seen[:, 0] = place
     return seen
+
+
+def chance(made: AttemptValueLearner, seen: torch.Tensor) -> float:
+    """What an attempt is given that saw this, (lags, obs)."""
+    return float(made.chooser.chances(made.chooser.see(seen[None])).mean())
 
 
 def test_an_attempt_ends_where_it_is_given_up_or_with_the_episode() -> None:
@@ -73,42 +78,54 @@ def test_an_attempt_ends_where_it_is_given_up_or_with_the_episode() -> None:
 def test_a_moment_is_worth_the_discounted_share_of_its_attempts_that_succeeded(wins: bool) -> None:
     made = learner()
     for at in range(8):
-        made.add(judged(f"e{at}", 3, wins=wins), 3 * at)
+        made.add(judged(f"e{at}", 3, wins=wins), standing_at(1.0, 3))
     for _ in range(400):
-        made.step(standing_at(1.0, 24))
-    chance = made.chooser.chances(made.chooser.see(standing_at(1.0, 1))).mean()
+        made.step()
     expected = np.mean(0.9 ** np.arange(3)) if wins else 0.0
-    assert chance == pytest.approx(expected, abs=0.05)
+    assert chance(made, standing_at(1.0, 1)) == pytest.approx(expected, abs=0.05)
 
 
 def test_giving_up_early_does_not_make_an_attempt_look_worse() -> None:
     made = learner(replace(QUICK, gamma=1.0, share=1.0))
     for at in range(8):  # at place 1 they succeed whenever they are not given up there
-        made.add(judged(f"w{at}", 4, wins=True), 13 * at)
-        made.add(gave_up(f"g{at}", wins=False), 13 * at + 4)
-    # After the way back, somewhere else, they fail.
-    seen = torch.cat([standing_at(1.0, 10), standing_at(-1.0, 3)]).repeat(8, 1, 1)
+        made.add(judged(f"w{at}", 4, wins=True), standing_at(1.0, 4))
+        # After the way back, somewhere else, they fail.
+        seen = torch.cat([standing_at(1.0, 6), standing_at(-1.0, 3)])
+        made.add(gave_up(f"g{at}", wins=False), seen)
     for _ in range(600):
-        made.step(seen)
-    there = made.chooser.chances(made.chooser.see(standing_at(1.0, 1))).mean()
-    elsewhere = made.chooser.chances(made.chooser.see(standing_at(-1.0, 1))).mean()
-    assert there > 0.9
-    assert elsewhere < 0.1
+        made.step()
+    assert chance(made, standing_at(1.0, 1)) > 0.9
+    assert chance(made, standing_at(-1.0, 1)) < 0.1
+
+
+def test_who_has_stood_there_for_long_is_told_from_who_has_just_come() -> None:
+    """By what was seen before; each episode by its own."""
+    torch.manual_seed(0)
+    spec = replace(SHAPE, attempt_lags=(4, 0))
+    settings = replace(QUICK, gamma=1.0, share=1.0)
+    made = AttemptValueLearner(Chooser(spec), settings, torch.Generator().manual_seed(4))
+    for at in range(8):
+        came = torch.cat([standing_at(-1.0, 3), standing_at(1.0, 4)])
+        made.add(judged(f"w{at}", 7, wins=True), came)
+        made.add(judged(f"l{at}", 9, wins=False), standing_at(1.0, 9))
+    for _ in range(600):
+        made.step()
+    assert chance(made, torch.cat([standing_at(-1.0, 1), standing_at(1.0, 1)])) > 0.9
+    assert chance(made, standing_at(1.0, 2)) < 0.1
 
 
 def test_it_goes_on_to_the_same_weights_from_what_it_kept() -> None:
     episodes = [judged("a", 5, wins=True), gave_up("b", wins=False), judged("c", 4, wins=False)]
     made, again = learner(), learner()
-    seen = torch.cat([standing_at(float(at), len(each)) for at, each in enumerate(episodes)])
-    for begin, each in zip((0, 5, 14), episodes, strict=True):
+    for at, each in enumerate(episodes):
         for one in (made, again):
-            one.add(each, begin)
+            one.add(each, standing_at(float(at), len(each)))
     for step in range(9):
-        made.step(seen)
+        made.step()
         if step == 3:
             again.restore(made.state())
     for _ in range(5):
-        again.step(seen)
+        again.step()
     for one, other in zip(
         made.chooser.attempt_values.parameters(),
         again.chooser.attempt_values.parameters(),
@@ -121,8 +138,8 @@ def test_what_is_no_number_ends_it() -> None:
     made = learner()
     bad = standing_at(1.0, 3)
     bad[1] = torch.nan
-    made.add(judged("e", 3, wins=True), 0)
+    made.add(judged("e", 3, wins=True), bad)
     for _ in range(3):
-        made.step(bad)
+        made.step()
     with pytest.raises(RecipeError, match=r"attempt_values.* is not finite"):
         made.require_finite()

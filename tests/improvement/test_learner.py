@@ -150,3 +150,11 @@ def test_a_rate_is_warmed_up_and_then_annealed_to_nothing() -> None:
     assert rates[50] == pytest.approx(1.0)
     assert rates[1:] == sorted(rates[1:], reverse=True)
     assert rates[-1] < 1e-3
+
+
+def test_what_another_version_kept_of_another_shape_is_refused_with_a_sentence() -> None:
+    kept = made()[0].kept(3)
+    learner, _ = made()
+    other = Learner({**learner.modules, "line": nn.Linear(5, 1)}, {}, torch.Generator())
+    with pytest.raises(RecipeError, match="what was kept of line has another shape"):
+        other.resume(kept)

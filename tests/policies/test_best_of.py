@@ -108,7 +108,7 @@ def test_the_chunk_that_critics_expect_most_of_is_carried_out(sign: float, noise
     chosen = _Chosen(base.sampler(""), made)
     history = np.repeat(observations(1), SPEC.history, axis=0)
     told = np.repeat(observations(1), len(SHAPE.lags), axis=0)
-    chunk = chosen(history, told, np.random.default_rng(3), None, Path())
+    chunk = chosen(history, told, told, np.random.default_rng(3), None, Path())
     rng = np.random.default_rng(3)
     seeds = rng.integers(2**63, size=SHAPE.samples).tolist()
     rows = np.repeat(history[None], SHAPE.samples, axis=0)
@@ -138,14 +138,17 @@ def test_an_episode_acts_the_same_whoever_else_asks() -> None:
     assert not np.array_equal(together[1], alone[0])
 
 
-def test_critics_see_what_was_seen_as_long_ago_as_their_lags_say() -> None:
+def test_networks_see_what_was_seen_as_long_ago_as_their_lags_say() -> None:
     told: list[np.ndarray] = []
-    controller = BestOfPolicy(flow(), chooser()).controller(stations())
+    recalled: list[np.ndarray] = []
+    shape = replace(VALUED, lags=SHAPE.lags, attempt_lags=(4, 0))
+    controller = BestOfPolicy(flow(), chooser(shape)).controller(stations())
     infer = controller._infer
 
-    def recorded(history: Any, seen: np.ndarray, *rest: Any) -> np.ndarray:
+    def recorded(history: Any, seen: np.ndarray, before: np.ndarray, *rest: Any) -> np.ndarray:
         told.append(seen)
-        return np.asarray(infer(history, seen, *rest))
+        recalled.append(before)
+        return np.asarray(infer(history, seen, before, *rest))
 
     controller._infer = recorded
     controller.begin(0, np.random.default_rng(0), 0.0)
@@ -153,6 +156,7 @@ def test_critics_see_what_was_seen_as_long_ago_as_their_lags_say() -> None:
         shown = np.full((1, SPEC.observation), period, np.float32)
         controller.act(np.arange(1), shown, SENSED)
     assert [list(each[:, 0]) for each in told] == [[0.0, 0.0, 0.0], [1.0, 3.0, 4.0]]
+    assert [list(each[:, 0]) for each in recalled] == [[0.0, 0.0], [0.0, 4.0]]
 
 
 def test_its_file_holds_it_all() -> None:

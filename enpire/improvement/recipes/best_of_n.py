@@ -71,6 +71,7 @@ class BestOfN:
     back: int = 20  # periods before it is first given up, each time so many more; 0: never
     waits: float = 0.3  # chance that it goes on all the same, while it collects
     lags: tuple[int, ...] = (4, 2, 0)  # of what critics see [periods]
+    attempt_lags: tuple[int, ...] = (50, 25, 12, 4, 2, 0)  # of what values of attempts see
     warm_steps: int = 1500  # gradient steps of the critics before the first block is learned from
     steps: float = 0.5  # gradient steps of the critics a control period of what is collected
     base_steps: float = 0.0  # of the base, a control period that it can clone; 0: it stays as it is
@@ -154,7 +155,7 @@ class BestOfLearner:
         while self._base is not None and self._owes("base"):
             self._base.step()
         while self._attempts is not None and self._owes("attempts"):
-            self._attempts.step(self._buffer.whole.seen)
+            self._attempts.step()
         self._critics.require_finite()
         if self._attempts is not None:
             self._attempts.require_finite()
@@ -219,10 +220,11 @@ class BestOfLearner:
         """Keep episodes to learn from; returns how many moments the base can clone."""
         cloned = 0
         for episode in episodes:
-            begin = len(self._buffer)
-            self._buffer.add(self._chunks(episode), demonstration=episode.id in self._shown)
+            moments = Moments.of(self._frozen, [episode], self._given)
+            chunks = self._chunks(episode, moments)
+            self._buffer.add(chunks, demonstration=episode.id in self._shown)
             if self._attempts is not None:
-                self._attempts.add(episode, begin)
+                self._attempts.add(episode, _seen(moments))
             if self._base is not None and episode.success:
                 spec = self._chooser.spec
                 cloned += self._base.add(
@@ -245,9 +247,8 @@ class BestOfLearner:
     def _numbers(self) -> dict[str, float]:
         return {"steps": self._critics.steps, **self._critics.numbers}
 
-    def _chunks(self, episode: Episode) -> Chunks:
-        """Return the chunks of an episode."""
-        moments = Moments.of(self._frozen, [episode], self._given)
+    def _chunks(self, episode: Episode, moments: Moments) -> Chunks:
+        """Return the chunks of an episode, whose moments these are."""
         spec = moments.asked.spec
         done = transitions([episode], spec, self.settings.critic.discount)
         return Chunks(
@@ -261,7 +262,7 @@ class BestOfLearner:
 
     def _critic_inputs(self, moments: Moments) -> Tensor:
         """Return what critics see of each row of an episode, (N, lags, obs)."""
-        rows = moments.asked.seen.beside(moments.data.rows)
+        rows = _seen(moments)
         lags = torch.tensor(self._chooser.spec.lags)
         return rows[(torch.arange(len(rows))[:, None] - lags).clamp_min(0)]
 
@@ -286,6 +287,7 @@ class BestOfLearner:
             caution=settings.caution,
             back=-(-settings.back // of.execute) if settings.margin else 0,
             margin=settings.margin if settings.back else 0.0,
+            attempt_lags=settings.attempt_lags,
         )
         made = Chooser(spec)
         shown = scales(replace(moments.data, symmetry=self._symmetry))
@@ -294,6 +296,11 @@ class BestOfLearner:
         made.centre.copy_(shown.action_mean)
         made.spread.copy_(asked.spread)
         return made
+
+
+def _seen(moments: Moments) -> Tensor:
+    """Return what networks see of each period, (N, obs)."""
+    return moments.asked.seen.beside(moments.data.rows)
 
 
 def _part(kept: TrainingState, name: str) -> TrainingState:
