@@ -24,16 +24,18 @@ def configured[T](recipe: T, settings: Mapping[str, str]) -> tuple[T, set[str]]:
     """`recipe` with those of the `settings` that it has, and which these are.
 
     A setting is called by its dotted name, `training.lr`, or by the end of it, `lr`, where only one
-    ends so.
+    ends so. Entries of a list are told apart by commas or spaces: `4, 2, 0`.
 
     Raises:
         UsageError: a name that fits several, or a value that is none of the setting's type, no
-            finite number, too large, or below nought where the default is above; or the recipe's
-            fields are no settings.
+            finite number, too large, below nought where the default is above, or an empty list
+            where the default has entries; or the recipe's fields are no settings.
     """
     known = list(_names(recipe))
     taken = {key: name for key in settings if (name := _meant(key, known))}
-    arguments = [f"--{FLAG}.{name}={settings[key]}" for key, name in taken.items()]
+    arguments = [
+        part for key, name in taken.items() for part in _option(recipe, name, settings[key])
+    ]
     told = io.StringIO()
     try:
         with contextlib.redirect_stderr(told), contextlib.redirect_stdout(told):
@@ -45,19 +47,31 @@ def configured[T](recipe: T, settings: Mapping[str, str]) -> tuple[T, set[str]]:
         message = f"{why[1]}: {why[2].strip(' │')}" if why else _one_line(told.getvalue())
         raise UsageError(message) from None
     result: T = getattr(made, FLAG)
-    ours = type(recipe).__module__.startswith("enpire.")  # in others' a sign may mean something
+    ours = type(recipe).__module__.startswith("enpire.")
     for name in taken.values():
         value, usual = attrgetter(name)(result), attrgetter(name)(recipe)
-        _require_sense(name, value, usual)
-        if isinstance(usual, float) and isinstance(value, float) and value < 0 < usual and ours:
-            raise UsageError(
-                f"--{FLAG}.{name}: {value:g} is below nought; by default it is {usual}"
-            )
+        if isinstance(usual, tuple) and usual:
+            if not value:
+                raise UsageError(f"--{FLAG}.{name} is an empty list; by default it is {usual}")
+            for one in value:
+                _require_sense(name, one, usual[0], ours=ours)
+        else:
+            _require_sense(name, value, usual, ours=ours)
     return result, set(taken)
 
 
-def _require_sense(name: str, value: Any, default: Any) -> None:
-    """Raises UsageError for a number that is none, or a count below nought."""
+def _option(recipe: Any, name: str, text: str) -> list[str]:
+    """What a command line has for a setting."""
+    if isinstance(attrgetter(name)(recipe), tuple):
+        return [f"--{FLAG}.{name}", *text.strip("()[] ").replace(",", " ").split()]
+    return [f"--{FLAG}.{name}={text}"]
+
+
+def _require_sense(name: str, value: Any, default: Any, *, ours: bool) -> None:
+    """Raises UsageError for a number that is none, or one below nought where the default is not.
+
+    ours: whether the recipe is; in others' a sign may mean something.
+    """
     if isinstance(value, float) and not math.isfinite(value) and value != default:
         raise UsageError(f"--{FLAG}.{name}: {value} is no finite number")
     if isinstance(value, int) and abs(value) > LARGEST:
@@ -65,6 +79,8 @@ def _require_sense(name: str, value: Any, default: Any) -> None:
     count = isinstance(default, int) and not isinstance(default, bool) and default >= 0
     if count and isinstance(value, int) and value < 0:
         raise UsageError(f"--{FLAG}.{name}: {value} is below nought; by default it is {default}")
+    if ours and isinstance(default, float) and isinstance(value, float) and value < 0 < default:
+        raise UsageError(f"--{FLAG}.{name}: {value:g} is below nought; by default it is {default}")
 
 
 def defaults(recipe: Any) -> dict[str, str]:

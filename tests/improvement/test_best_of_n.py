@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from enpire.errors import RecipeError
+from enpire.errors import RecipeError, UsageError
 from enpire.improvement.critic_learning import CriticSettings
 from enpire.improvement.online import OnlineLearner, OnlineRecipe
 from enpire.improvement.recipe import RecipeInputs
@@ -176,6 +176,22 @@ def test_a_setting_that_runs_call_by_its_end_means_what_it_did(end: str, name: s
     made, taken = configured(BestOfN(), {end: "0.5"})
     assert taken == {end}
     assert attrgetter(name)(made) == 0.5
+
+
+@pytest.mark.parametrize("text", ["8, 4, 0", "8 4 0", "(8, 4, 0)", "[8,4,0]"])
+def test_a_list_is_given_with_commas_or_spaces_and_as_it_is_shown(text: str) -> None:
+    made, _ = configured(BestOfN(), {"attempt_lags": text, "noise": "0.1"})
+    assert made.attempt_lags == (8, 4, 0)
+    assert made.noise == 0.1
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("", "empty list"), ("4, -2, 0", "-2 is below nought"), ("4, x", "lags"), ("1e3", "lags")],
+)
+def test_a_list_that_makes_no_sense_is_refused(text: str, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        configured(BestOfN(), {"lags": text})
 
 
 def test_every_setting_of_its_own_says_what_it_is() -> None:
