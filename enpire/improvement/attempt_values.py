@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from enpire.environment import Symmetry
 from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import TrainingState
+from enpire.improvement.data import looked_back
 from enpire.improvement.growing_tensors import GrowingTensors
 from enpire.improvement.learner import Learner, average, taken_up
 from enpire.improvement.scene_symmetry import moved
@@ -162,7 +163,7 @@ class AttemptValueLearner:
     def _recalled(self, at: Tensor, first: Tensor) -> Tensor:
         """Return what is seen in periods `at` (B,) of episodes from `first` on, (B, lags, obs)."""
         (seen,) = self._seen.whole
-        return seen[torch.maximum(at[:, None] - self._lags, first[:, None])]
+        return seen[looked_back(at, self._lags, first)]
 
     def require_finite(self) -> None:
         """Raise RecipeError if a weight is no longer a number."""

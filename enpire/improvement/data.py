@@ -106,6 +106,14 @@ class Examples:
         return self.pictures[self.pictured[index]]
 
 
+def looked_back(at: Tensor, lags: Tensor, first: Tensor) -> Tensor:
+    """Return the rows so many periods before rows `at`, (M, lags), none before the episode begins.
+
+    at: (M,). lags: (lags,). first: the first row of each one's episode, (M,).
+    """
+    return torch.maximum(at[:, None] - lags, first[:, None])
+
+
 def instructive(episode: Episode, idle: Idleness | None = None, periods: int = 1) -> Flags:
     """Rows of a success that are worth cloning, (T,).
 
@@ -186,7 +194,7 @@ def examples(
     weight = np.repeat(per_episode, [len(episode) for episode in episodes])
     return Examples(
         rows=torch.from_numpy(np.concatenate([episode.observations for episode in episodes])),
-        window=torch.from_numpy(np.maximum(at - back, first)),
+        window=looked_back(*map(torch.from_numpy, (at[:, 0], back, first[:, 0]))),
         actions=torch.from_numpy(actions[np.minimum(ahead, end - 1)]),
         valid=torch.from_numpy(ahead < end),
         weight=torch.from_numpy((weight / weight.mean()).astype(np.float32)),

@@ -61,10 +61,13 @@ def configured[T](recipe: T, settings: Mapping[str, str]) -> tuple[T, set[str]]:
 
 
 def _option(recipe: Any, name: str, text: str) -> list[str]:
-    """What a command line has for a setting."""
-    if isinstance(attrgetter(name)(recipe), tuple):
-        return [f"--{FLAG}.{name}", *text.strip("()[] ").replace(",", " ").split()]
-    return [f"--{FLAG}.{name}={text}"]
+    """What a command line has for a setting; raises UsageError for a list with options in it."""
+    if not isinstance(attrgetter(name)(recipe), tuple):
+        return [f"--{FLAG}.{name}={text}"]
+    parts = text.strip("()[] ").replace(",", " ").split()
+    if option := next((part for part in parts if re.match(r"-(?![.\d])", part)), None):
+        raise UsageError(f"--{FLAG}.{name}: {option} is no entry of a list")
+    return [f"--{FLAG}.{name}", *parts]
 
 
 def _require_sense(name: str, value: Any, default: Any, *, ours: bool) -> None:

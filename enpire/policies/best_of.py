@@ -250,8 +250,8 @@ class BestOfController(SeeingController):
             [
                 self._infer(
                     history,
-                    np.array([one.seen[-1 - lag] for lag in self._lags]),
-                    np.array([one.seen[-1 - lag] for lag in self._recalled]),
+                    one.recall(self._lags),
+                    one.recall(self._recalled),
                     one.rng,
                     look,
                     one.path,

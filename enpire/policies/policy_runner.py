@@ -63,7 +63,11 @@ class PolicyState:
 
     def history(self, spec: ChunkSpec) -> Float32Array:
         """What a policy looks at, (history, obs)."""
-        return np.array([self.seen[-1 - back] for back in range(spec.reach, -1, -spec.stride)])
+        return self.recall(range(spec.reach, -1, -spec.stride))
+
+    def recall(self, lags: Sequence[int]) -> Float32Array:
+        """What was seen so many periods ago each, (lags, obs)."""
+        return np.array([self.seen[-1 - lag] for lag in lags])
 
     def see(self, observation: Float32Array) -> None:
         """Remember it; the first of an episode stands for all before it."""

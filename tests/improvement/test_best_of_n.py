@@ -187,7 +187,14 @@ def test_a_list_is_given_with_commas_or_spaces_and_as_it_is_shown(text: str) -> 
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [("", "empty list"), ("4, -2, 0", "-2 is below nought"), ("4, x", "lags"), ("1e3", "lags")],
+    [
+        ("", "empty list"),
+        ("4, -2, 0", "-2 is below nought"),
+        ("4, x", "lags"),
+        ("1e3", "lags"),
+        ("4 --recipe.noise 0.5", "--recipe.noise is no entry of a list"),
+        ("-h", "-h is no entry of a list"),
+    ],
 )
 def test_a_list_that_makes_no_sense_is_refused(text: str, told: str) -> None:
     with pytest.raises(UsageError, match=told):

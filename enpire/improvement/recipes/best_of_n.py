@@ -31,7 +31,7 @@ from enpire.improvement.base_learning import BaseLearner, BaseSettings
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint, TrainingState
 from enpire.improvement.chunk_buffer import ChunkBuffer, Chunks
 from enpire.improvement.critic_learning import CriticLearner, CriticSettings, Mix
-from enpire.improvement.data import MIN_STD
+from enpire.improvement.data import MIN_STD, looked_back
 from enpire.improvement.frozen_base import Moments, standing
 from enpire.improvement.learner import LOOK
 from enpire.improvement.recipe import Candidate, RecipeInputs
@@ -43,6 +43,7 @@ from enpire.policies import (
     Chooser,
     ChooserSpec,
     ChunkPolicy,
+    ChunkSpec,
     FlowPolicy,
     Policy,
 )
@@ -221,10 +222,11 @@ class BestOfLearner:
         cloned = 0
         for episode in episodes:
             moments = Moments.of(self._frozen, [episode], self._given)
-            chunks = self._chunks(episode, moments)
+            seen = moments.asked.seen.beside(moments.data.rows)  # in each period, (T, obs)
+            chunks = self._chunks(episode, moments.asked.spec, seen)
             self._buffer.add(chunks, demonstration=episode.id in self._shown)
             if self._attempts is not None:
-                self._attempts.add(episode, _seen(moments))
+                self._attempts.add(episode, seen)
             if self._base is not None and episode.success:
                 spec = self._chooser.spec
                 cloned += self._base.add(
@@ -247,24 +249,18 @@ class BestOfLearner:
     def _numbers(self) -> dict[str, float]:
         return {"steps": self._critics.steps, **self._critics.numbers}
 
-    def _chunks(self, episode: Episode, moments: Moments) -> Chunks:
-        """Return the chunks of an episode, whose moments these are."""
-        spec = moments.asked.spec
+    def _chunks(self, episode: Episode, spec: ChunkSpec, seen: Tensor) -> Chunks:
+        """Return the chunks of an episode; seen: in each of its periods, (T, obs)."""
+        at, lags = torch.arange(len(seen)), torch.tensor(self._chooser.spec.lags)
         done = transitions([episode], spec, self.settings.critic.discount)
         return Chunks(
-            seen=self._critic_inputs(moments),
+            seen=seen[looked_back(at, lags, torch.zeros_like(at))],
             actions=done.actions,
             later=later_of([episode], spec.execute),
             reward=done.reward,
             discount=done.discount,
             followed=done.followed,
         )
-
-    def _critic_inputs(self, moments: Moments) -> Tensor:
-        """Return what critics see of each row of an episode, (N, lags, obs)."""
-        rows = _seen(moments)
-        lags = torch.tensor(self._chooser.spec.lags)
-        return rows[(torch.arange(len(rows))[:, None] - lags).clamp_min(0)]
 
     def _first_chooser(self, moments: Moments) -> Chooser:
         """Return the chooser to begin with: the incumbent's own, if it has one."""
@@ -296,11 +292,6 @@ class BestOfLearner:
         made.centre.copy_(shown.action_mean)
         made.spread.copy_(asked.spread)
         return made
-
-
-def _seen(moments: Moments) -> Tensor:
-    """Return what networks see of each period, (N, obs)."""
-    return moments.asked.seen.beside(moments.data.rows)
 
 
 def _part(kept: TrainingState, name: str) -> TrainingState:
