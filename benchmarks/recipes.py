@@ -13,9 +13,8 @@ session, on another machine too, begins from.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,6 @@ from typing import Any
 from enpire.errors import EnpireError, UsageError
 from enpire.improvement.recipe import called
 from enpire.observe import account, overview
-from enpire.rollout.collection.strategy import CollectionStrategy
 from enpire.rollout.evaluation.statistics import estimate
 from enpire.rollout.loop.loop import ENOUGH
 from enpire.store import Run, branch
@@ -34,7 +32,7 @@ RUN, SEALED, RETRIED, LOG = "run", "sealed.jsonl", "retried.jsonl", "log.txt"
 ATTEMPTS = 8  # that an episode with retries may make: the paper's pass@8
 START = "start"  # stands for a recipe in the folder of what cells begin with
 FROM_FLOW = "first=flow"
-SPENDS = ("allocate", "abort")
+ABORT = "abort"
 BUDGET = "bench"  # in a cell's config: the budget that it has
 BEFORE = (Purpose.DEMONSTRATION, Purpose.EVALUATION)  # of round 0: what the start takes
 
@@ -48,7 +46,7 @@ class RecipeCell:
     """One loop of the bench; folder: of its run, its sealed evaluation and its log.
 
     recipe: a schedule, then where its episodes are spent and settings of its recipes:
-    `lookahead:abort:hard=0.25` and `bc:policy=flow`, for two; `sac_flow:first=flow` begins from a
+    `lookahead:abort` and `bc:policy=flow`, for two; `sac_flow:first=flow` begins from a
     flow. One of the user's own is called after what is in its file, so that one that was changed is
     another. schedule: as `--recipe` takes it.
     """
@@ -65,31 +63,26 @@ class RecipeCell:
         return self.folder / RUN
 
     @property
-    def collection_strategy(self) -> CollectionStrategy:
-        """Where its episodes are spent.
+    def abort(self) -> bool:
+        """Whether hopeless episodes end early.
 
         Raises:
-            UsageError: what is said of it means nothing.
+            UsageError: what is said of the cell means nothing.
         """
-        found = CollectionStrategy()
         for said in self._said:
             name, _, value = said.partition("=")
-            if said in SPENDS:
-                found = replace(found, **{said: True})
-            elif name == "hard" and re.fullmatch(r"0?\.\d+|1", value):
-                found = replace(found, hard=float(value))
-            elif said != FROM_FLOW and (name in (*SPENDS, "hard", "first") or not value):
+            if said not in (ABORT, FROM_FLOW) and (name in (ABORT, "first") or not value):
                 raise UsageError(
-                    f"{self.recipe}: {said!r} is none of allocate, abort, hard=0.25, first=flow, "
-                    "and no recipe's setting=value"
+                    f"{self.recipe}: {said!r} is none of abort, first=flow, and no recipe's "
+                    "setting=value"
                 )
-        return found
+        return ABORT in self._said
 
     @property
     def settings(self) -> dict[str, str]:
         """Of its recipes, by dotted name."""
         pairs = (said.partition("=") for said in self._said)
-        return {name: value for name, _, value in pairs if value and name not in ("hard", "first")}
+        return {name: value for name, _, value in pairs if value and name != "first"}
 
     @property
     def from_flow(self) -> bool:
@@ -168,7 +161,7 @@ def branched(cell: RecipeCell, budget: Budget) -> None:
     with Run.open(source) as run:
         config = dict(run.config)
     recipe = {"recipe": cell.schedule, "recipe_settings": cell.settings}
-    config["loop"] = config["loop"] | recipe | asdict(cell.collection_strategy)
+    config["loop"] = config["loop"] | recipe | {ABORT: cell.abort}
     config["budget"] = {}  # that of the first part was to end there
     config[BUDGET] = _limited(budget)
     branch(source, cell.run, config, {"state": overview.INTERRUPTED})

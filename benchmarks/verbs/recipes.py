@@ -59,7 +59,7 @@ def add_options(parser: Parser) -> None:
         "--recipes",
         metavar="A,B",
         help="default all that go on from what bc makes; a+b is a schedule, a:lr=3e-4 has a "
-        "setting, a:allocate, a:abort, a:hard=0.25 spends otherwise, a:first=flow begins at a flow",
+        "setting, a:abort ends hopeless episodes early, a:first=flow begins at a flow",
     )
     group.add_argument("--seeds", metavar="A,B", default="0,1,2", help="default 0,1,2")
     group.add_argument(
@@ -111,7 +111,7 @@ def run(options: Namespace) -> int:
     until = time.monotonic() + (options.stop_after or math.inf)
     cells = list(bench.cells(options.folder, tasks, chosen, seeds))
     for cell in cells:
-        _ = cell.collection_strategy
+        _ = cell.abort
         recipes.schedule(cell.schedule, cell.settings)
     kept = (
         bench.CellFile(options.write.with_suffix(".json"), _budget(options))

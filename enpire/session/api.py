@@ -118,9 +118,7 @@ class ImproveOptions(PlaceOptions, total=False):
     latency: Seconds
     fault_every: Seconds
     repair_time: Seconds
-    allocate: bool
     abort: bool
-    hard: float
     helper: str
     helper_settings: Mapping[str, Any]
     port: int

@@ -235,8 +235,10 @@ def _require(
         UsageError: they cannot; the message says what to change.
     """
     from enpire.improvement.online import is_online
+    from enpire.rollout.collection.early_stop import require_foresight
 
-    settings.collection_strategy.require(stations)
+    if settings.abort:
+        require_foresight(stations)
     of_rounds = [name for name in OF_ROUNDS if getattr(settings, name)]
     for recipe in recipes:
         try:

@@ -108,9 +108,7 @@ SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
         "tracker says",
     ),
     "vary_looks": (bool, "", "in these pictures light, colours and cameras are each episode's own"),
-    "allocate": (bool, "", "collect where outcomes are in doubt, by strata of initial conditions"),
     "abort": (bool, "", "end collection episodes early that are hopeless"),
-    "hard": (share, "0", "of collection episodes that begin where the incumbent has failed"),
     "helper": (
         nobody_or_hands,
         "",
@@ -163,7 +161,9 @@ OF_TASK = (
 """What a task's `loop.toml` may set."""
 OF_RECIPES = ("recipe", "first_recipe")  # each may have a table `NAME_settings` beside it
 
-OF_ROUNDS = ("allocate", "abort", "hard", "helper")
+RETIRED = ("allocate", "hard")  # what only earlier versions knew
+
+OF_ROUNDS = ("abort", "helper")
 """What only recipes that learn in rounds can be asked for."""
 
 
@@ -300,11 +300,22 @@ def plain(task: str) -> str:
 
 
 def read_settings(run: Run) -> LoopSettings:
-    """Settings of a run from its `config.toml`; raises StoreError when they are not all there."""
+    """Settings of a run from its `config.toml`, also of one that an earlier version began.
+
+    Raises:
+        StoreError: They are not all there, or one is that only an earlier version knows.
+    """
     from enpire.rollout.loop.settings import LoopSettings
 
     try:
-        return LoopSettings(**run.config["loop"])
+        said = dict(run.config["loop"])
+        for name in RETIRED:
+            if said.pop(name, None):
+                raise StoreError(
+                    f"{run.folder} collects with {flag(name)}, which this version does not: go on "
+                    "with the version that began it"
+                )
+        return LoopSettings(**said)
     except (KeyError, TypeError) as error:
         raise StoreError(
             f"{run.folder / 'config.toml'} is not that of a loop ({error}): take that of a copy"

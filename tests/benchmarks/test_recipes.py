@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from benchmarks import recipe_table as table
 from benchmarks import recipes as bench
 from enpire.errors import EnpireError, UsageError
-from enpire.rollout.collection.strategy import CollectionStrategy
 from enpire.store import Run
 from tests.benchmarks.recipes import bench_of, evaluated, found
 from tests.store.samples import episode
@@ -69,7 +67,7 @@ def test_all_recipes_begin_with_the_same_episodes(tmp_path: Path) -> None:
     with Run.open(one.run) as run:
         assert [e.id for e in run.episodes()] == ["shown"]
         loop = {"task": "t", "recipe": "good", "recipe_settings": {}}
-        assert run.config["loop"] == loop | asdict(CollectionStrategy())
+        assert run.config["loop"] == loop | {"abort": False}
         assert not run.config["budget"]
     bench.require_budget(one, BUDGET)
     with pytest.raises(EnpireError, match="another --folder"):
@@ -81,29 +79,28 @@ def test_a_cell_may_begin_from_a_flow(tmp_path: Path) -> None:
     assert flowing.from_flow
     assert not plain.from_flow
     assert flowing.settings == {"lr": "1"}
-    assert flowing.collection_strategy == CollectionStrategy()
+    assert not flowing.abort
     assert bench.first_part(flowing).run == tmp_path / "t" / "start:first=flow" / "3" / "run"
     assert bench.first_part(flowing).from_flow
 
 
-def test_a_recipe_may_spend_its_episodes_otherwise(tmp_path: Path) -> None:
-    (made,) = bench.cells(tmp_path, ["t"], ["poor,good:abort:hard=0.25"], [0])
+def test_hopeless_episodes_of_a_cell_may_end_early(tmp_path: Path) -> None:
+    (made,) = bench.cells(tmp_path, ["t"], ["poor,good:abort"], [0])
     assert made.schedule == "poor,good"
-    assert made.collection_strategy == CollectionStrategy(abort=True, hard=0.25)
+    assert made.abort
     start = bench.first_part(made)
     with Run.create(start.run, {"loop": {"task": "t", "recipe": "other", "seed": 0}}):
         pass
     bench.branched(made, BUDGET)
     with Run.open(made.run) as run:
         loop = run.config["loop"]
-    assert (loop["recipe"], loop["abort"], loop["allocate"]) == ("poor,good", True, False)
-    assert loop["hard"] == 0.25
+    assert (loop["recipe"], loop["abort"]) == ("poor,good", True)
 
 
 def test_a_recipe_may_have_settings(tmp_path: Path) -> None:
     (made,) = bench.cells(tmp_path, ["t"], ["good:training.steps=3:abort"], [0])
     assert made.schedule == "good"
-    assert made.collection_strategy == CollectionStrategy(abort=True)
+    assert made.abort
     start = bench.first_part(made)
     with Run.create(start.run, {"loop": {"task": "t", "recipe": "other", "seed": 0}}):
         pass
@@ -119,11 +116,11 @@ def test_a_cell_counts_once_its_start_is_sealed_too(folder: Path) -> None:
     assert bench.read(one) is None
 
 
-@pytest.mark.parametrize("said", ["hard", "hard=2", "abort=no", "soft", "lr=", "first=chunk"])
-def test_what_spends_nothing_is_named(said: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("said", ["hard", "abort=no", "soft", "lr=", "first=chunk"])
+def test_what_means_nothing_is_named(said: str, tmp_path: Path) -> None:
     (made,) = bench.cells(tmp_path, ["t"], [f"good:{said}"], [0])
     with pytest.raises(UsageError, match=f"good:{said}"):
-        _ = made.collection_strategy
+        _ = made.abort
 
 
 BUDGET: bench.Budget = {"max_time": 2700.0, "max_rounds": None}

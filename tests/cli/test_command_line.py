@@ -101,7 +101,7 @@ def test_loop_options_are_the_settings() -> None:
             ["--first-recipe.policy", "oracle"],
         ),
         (["loop", "--task", "pick_cube", "--recipe", "./no.py"], ["no.py", "not there"]),
-        (["loop", "--task", "pick_cube", "--hard", "0.3"], ["--hard", "best_of_n", "--recipe"]),
+        (["loop", "--task", "pick_cube", "--abort"], ["--abort", "best_of_n", "--recipe"]),
         (["recipes", "show"], ["which one"]),
         (["recipes", "shw", "bc"], ["shw", "show"]),
         (["loop", "--task", "pick_cube", "--robot", "2"], ["'--robot'", "--robots"]),

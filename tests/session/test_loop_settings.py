@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from enpire.errors import PackError, UsageError
+from enpire.errors import PackError, StoreError, UsageError
 from enpire.improvement.online import is_online
 from enpire.improvement.recipe import find as find_recipe
 from enpire.improvement.recipe import schedule
@@ -14,7 +14,8 @@ from enpire.improvement.recipes.bc import BehaviourCloning
 from enpire.packs import find
 from enpire.packs.finder import available
 from enpire.rollout.loop.settings import LoopSettings
-from enpire.session.loop_settings import first, least_sealed, merged, of_task
+from enpire.session.loop_settings import first, least_sealed, merged, of_task, read_settings
+from enpire.store import Run
 
 SAID = """
 recipe = "heuristic"
@@ -139,3 +140,15 @@ def test_a_task_that_says_nothing_has_what_learns_online(tmp_path: Path) -> None
     (tmp_path / "task.py").touch()
     given = merged(of_task(find("tasks", str(tmp_path))), {})
     assert is_online(find_recipe(LoopSettings("t", **given).recipe))
+
+
+def test_settings_of_an_earlier_version_are_read(tmp_path: Path) -> None:
+    """Where a setting that is gone was off; else the loop would go on otherwise than it began."""
+    said = {"task": "t", "seed": 3, "allocate": False, "hard": 0.0}
+    with Run.create(tmp_path / "off", {"loop": said}) as run:
+        assert read_settings(run) == LoopSettings(task="t", seed=3)
+    with (
+        Run.create(tmp_path / "on", {"loop": said | {"hard": 0.25}}) as run,
+        pytest.raises(StoreError, match="collects with --hard"),
+    ):
+        read_settings(run)

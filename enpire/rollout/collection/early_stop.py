@@ -19,14 +19,17 @@ and no others of a round in which episodes were ended, are later held out.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
 from scipy import optimize, special
 
+from enpire.environment import Job, StationBackend, Tasked
 from enpire.environment.core.jobs import LOOKS
+from enpire.errors import UsageError
+from enpire.improvement.collection import first, meanwhile
 from enpire.improvement.value import Normaliser, SuccessEnsemble, regress
 from enpire.rollout.evaluation.statistics import lower_bound
 from enpire.types import JUDGED, Episode, Flags, Float32Array, FloatArray, Outcome, Purpose
@@ -211,3 +214,62 @@ class EarlyStopTally:
             successes=sum(e.success for e in tested),
             false=sum(e.success for e in caught),
         )
+
+
+def require_foresight(stations: StationBackend) -> None:
+    """Raise UsageError where stations do not say how long an episode may take."""
+    if not isinstance(stations, Tasked):
+        raise UsageError(
+            "--abort needs a time limit that is known before an episode is run, and that of "
+            f"{stations.name} is not: leave it out"
+        )
+
+
+@dataclass(slots=True)
+class RoundEarlyStops:
+    """The early ends of one round's collection. An evaluation runs to its end, always.
+
+    What is decided follows from a round's seeds and the episodes of earlier rounds, so that a round
+    that was cut short asks for the same jobs again.
+
+    base: the policy that collects, by name. episodes: of earlier rounds. seed: of the training.
+    """
+
+    stations: StationBackend
+    base: str
+    episodes: Sequence[Episode]
+    seed: int
+    _judged: set[str] = field(default_factory=set)  # ids of jobs that were ended early, or let run
+    _stop: EarlyStop | None = None
+
+    def jobs(self, jobs: Iterator[Job | None]) -> Iterator[Job | None]:
+        """A recipe's jobs, some of which may be ended early.
+
+        The first ones are let run, while what ends episodes is learned.
+        """
+        stations = self.stations
+        if not isinstance(stations, Tasked):
+            yield from jobs
+            return
+        periods = stations.execute_periods
+        let = first(jobs, 2 * len(stations))
+        self._stop = yield from meanwhile(
+            let, lambda: learn_abort(self.episodes, periods, self.seed)
+        )
+        for job in jobs:
+            if job is None or self._stop is None or not self._acts_as_in_evaluation(job):
+                yield job
+                continue
+            self._judged.add(job.id)
+            yield job if let_run(job.seed) else replace(job, give_up=self._stop)
+
+    def tally(self, episodes: Iterable[Episode]) -> EarlyStopTally | None:
+        """What early ends came to, among the episodes that are done; None: nothing says when."""
+        if self._stop is None:
+            return None
+        return EarlyStopTally.of(self._stop, (e for e in episodes if e.id in self._judged))
+
+    def _acts_as_in_evaluation(self, job: Job) -> bool:
+        """Whether the policy acts as it would in an evaluation, but for its exploration."""
+        helped = job.overtime or job.attempts > 1 or job.forked
+        return job.policy == self.base and not helped

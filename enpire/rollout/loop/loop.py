@@ -32,8 +32,8 @@ from enpire.improvement.training_process import Trainer, TrainingRequest, keep
 from enpire.policies import shape_for
 from enpire.policies.asynchronous import live_controller
 from enpire.rollout.collection.assistance import RoundHelp, attended, detected, helped
+from enpire.rollout.collection.early_stop import RoundEarlyStops
 from enpire.rollout.collection.online import OnlineCollection, recent
-from enpire.rollout.collection.strategy import Round
 from enpire.rollout.evaluation.comparison import EXTENSION, Decision
 from enpire.rollout.evaluation.paired_comparison import PairedComparison
 from enpire.rollout.evaluation.pairs import enough_pairs
@@ -64,12 +64,12 @@ DECIDED = ("promoted", "kept", "rejected")  # kinds of notes that close a compar
 class _OpenCollection:
     """A round's collection under way, and what its recipe raised when it was asked for jobs.
 
-    spent: where its episodes go. help: that the policy has in them.
+    stops: what ends episodes early, if anything does. help: that the policy has in them.
     """
 
     queue: Queue
     errors: list[RecipeError]
-    spent: Round
+    stops: RoundEarlyStops | None
     help: RoundHelp | None
 
 
@@ -218,15 +218,16 @@ class Loop:
         self._run_out(collecting.queue)
         for error in collecting.errors:
             raise error
-        self._note_tally(number, collecting.spent)
+        if collecting.stops:
+            self._note_tally(number, collecting.stops)
         self._note_help(number, collecting.help)
 
-    def _note_tally(self, number: int, spent: Round) -> None:
+    def _note_tally(self, number: int, stops: RoundEarlyStops) -> None:
         """Say what early ends came to, once a round."""
-        tally = spent.tally(self._known.episodes.values())
+        tally = stops.tally(self._known.episodes.values())
         said = [n.round for n in self.run_store.ledger.decisions() if n.kind == "spent"]
         if tally is not None and number not in said:
-            self._note("spent", str(tally), spent.base, "", asdict(tally), number)
+            self._note("spent", str(tally), stops.base, "", asdict(tally), number)
 
     def _note_help(self, number: int, help: RoundHelp | None) -> None:
         """Say what a detector is worth and what help came to, once a round."""
@@ -304,10 +305,7 @@ class Loop:
         )
         episodes, seed = sorted(earlier, key=lambda e: e.id), self._seed(number)
         parent = row.parent if row else ""
-        collection_strategy, physical = settings.collection_strategy, settings.reset == "physical"
-        spent = Round(
-            collection_strategy, self.stations, number, base, parent, episodes, seed, physical
-        )
+        stops = RoundEarlyStops(self.stations, base, episodes, seed) if settings.abort else None
         asked = Collection(
             stations=self.stations,
             base=base,
@@ -316,14 +314,16 @@ class Loop:
             controller=self._known.controller,
             round=number,
             count=settings.collect,
-            seeds=spent.seeds(stream(settings.seed, "collect", number)),
+            seeds=stream(settings.seed, "collect", number),
             exploration=settings.exploration,
             seed=seed,
             episodes=episodes,
             helper=self.helper,
         )
         errors: list[RecipeError] = []
-        collected, help = spent.jobs(recipe.collect(asked)), None
+        collected, help = recipe.collect(asked), None
+        if stops:
+            collected = stops.jobs(collected)
         if self.helper and isinstance(self.stations, Tasked) and not recipe.needs_helper:
             help = RoundHelp(self.helper, self.stations, base, episodes, seed)
             collected = help.jobs(collected)
@@ -331,7 +331,7 @@ class Loop:
         jobs = (job and replace(job, staleness=stale) for job in jobs)
         weight = settings.collect_share / (1.0 - settings.collect_share)  # an evaluation has 1.0
         queue = self.fleet.beside(self._known.missing(jobs), weight)
-        return _OpenCollection(queue, errors, spent, help)
+        return _OpenCollection(queue, errors, stops, help)
 
     def _seed(self, number: int) -> int:
         """The seed of what is random in a round apart from its episodes."""

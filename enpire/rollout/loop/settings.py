@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from enpire.rollout.collection.strategy import CollectionStrategy
 from enpire.rollout.evaluation.sealed_rule import POINT
 
 REAL = "real"  # pace of twins on the clock on the wall
@@ -31,8 +30,8 @@ class LoopSettings:
     round's collection may begin ahead, under the policy of then, beside training and evaluation;
     collect_share: of robot time that it then has beside an evaluation, 0.0 is what would otherwise
     be idle. pace: free, or real for twins on the clock on the wall; the rest is in seconds, see
-    `Conditions`. allocate, abort, hard: of a round's episodes, see `CollectionStrategy`. world: in
-    place of the task's. helper: who helps in collections, and settings of the device in their
+    `Conditions`. abort: end hopeless episodes early, see `early_stop`. world: in place of the
+    task's. helper: who helps in collections, and settings of the device in their
     hands; see `session/teleop_options.py`.
     """
 
@@ -70,14 +69,7 @@ class LoopSettings:
     latency: float = 0.0
     fault_every: float = 0.0
     repair_time: float = 0.0
-    allocate: bool = False
     abort: bool = False
-    hard: float = 0.0
     world: str = ""
     helper: str = ""
     helper_settings: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def collection_strategy(self) -> CollectionStrategy:
-        """The strategy by which a round's episodes are chosen."""
-        return CollectionStrategy(self.allocate, self.abort, self.hard)
