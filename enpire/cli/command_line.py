@@ -6,6 +6,7 @@ heavy when it runs: `enpire --help` answers before anybody wonders.
 
 from __future__ import annotations
 
+import errno
 import importlib
 import io
 import os
@@ -13,9 +14,11 @@ import sys
 
 from enpire.cli.verbs import EXIT_CODES, VERBS
 from enpire.errors import EnpireError, UsageError, printable
+from enpire.session.graphics import require_graphics
 from enpire.version import __version__
 
 INTERRUPTED = 130
+OF_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)  # faults of what is written to
 LONGEST_MESSAGE = 20_000  # characters: a page of what MuJoCo or LeRobot says is whole
 
 
@@ -24,7 +27,9 @@ def main(argv: list[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # of a locale that has no such letters
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        return _run(sys.argv[1:] if argv is None else argv)
+        code = _run(sys.argv[1:] if argv is None else argv)
+        sys.stdout.flush()
+        return code
     except EnpireError as error:
         print(f"enpire: {printable(str(error), LONGEST_MESSAGE)}", file=sys.stderr)
         return error.exit_code
@@ -38,14 +43,23 @@ def main(argv: list[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         # The reader has gone (| head); what is still buffered must not raise again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _leave_stdout()
         return 1
     except OSError as error:  # no space, no permission, a name too long, links in a circle
+        if error.filename is None and error.errno in OF_OUTPUT:
+            _leave_stdout()
+            print(f"enpire: standard output: {error.strerror}; write it elsewhere", file=sys.stderr)
+            return 1
         if error.filename is None:  # of no file that anybody named: a fault of ours
             raise
         named = f"{os.fsdecode(error.filename):.200}"
         print(f"enpire: {named}: {error.strerror}; check path and disk", file=sys.stderr)
         return 1
+
+
+def _leave_stdout() -> None:
+    """Let what is still buffered go nowhere, for it must not raise again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(argv: list[str]) -> int:
@@ -61,6 +75,8 @@ def _run(argv: list[str]) -> int:
                 f"{word!a} is no UTF-8, which names in records are: give another name, or "
                 "set LC_ALL=C.UTF-8"
             ) from None
+    if "MUJOCO_GL" in os.environ:
+        require_graphics()
     if not argv or argv[0] in ("-h", "--help"):
         print(usage())
         return 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ from enpire.types import FloatArray, Image
 
 BACKEND = "pyav"  # LeRobot's other one needs libraries of FFmpeg that not every machine has
 VIDEO_PATH = "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4"
+FLAT = 8  # levels of 256 that videos may make of pictures that are the same
 ASPECT = 0.01  # share by which a picture's width may be another than the world's camera's
 
 
@@ -63,6 +65,21 @@ def shown_of(stations: Stations, size: int) -> Shown:
         boxes(task.actions, scene.robot),
         scene.world.name,
     )
+
+
+def shows_nothing(film: Sequence[Image]) -> str:
+    """What is wrong with a camera that was covered, or that stood still; empty if nothing is.
+
+    film: pictures of each episode, (k, size, size, 3) each.
+    """
+    if not any(map(len, film)):
+        return ""
+    if all(int(each.max(initial=0)) - int(each.min(initial=255)) < FLAT for each in film):
+        return "shows one colour in all its pictures"
+    still = all((np.ptp(each, axis=0) < FLAT).all() for each in film if len(each) > 1)
+    if still and max(map(len, film), default=0) > 1:
+        return "shows the same picture all through each episode"
+    return ""
 
 
 class CameraColumns:
@@ -121,9 +138,19 @@ class CameraColumns:
         chosen: numbers of frames within each episode, rising.
 
         Raises:
-            StoreError: a file is missing or broken, or a picture has another shape than it should.
+            StoreError: a file is missing or broken, a picture has another shape than it should, or
+                a camera shows nothing.
         """
         films = [self._film(frames, column, chosen) for column in self.columns]
+        for column, film in zip(self.columns, films, strict=True):
+            if why := shows_nothing(film):
+                raise StoreError(f"{self._folder}: {column} {why}: leave it out, or record again")
+        for (one, film), (other, same) in combinations(zip(self.columns, films, strict=True), 2):
+            if all(np.array_equal(a, b) for a, b in zip(film, same, strict=True)):
+                raise StoreError(
+                    f"{self._folder}: {one} and {other} have the same pictures: one camera's stand "
+                    "for both"
+                )
         return [np.stack(each, axis=1) for each in zip(*films, strict=True)]
 
     def _crop(

@@ -16,10 +16,11 @@ STATE, ENVIRONMENT, ACTION = "observation.state", "observation.environment_state
 PICTURES = "observation.images."  # and a camera's name
 WHOLE = "privileged"  # the task's observation beside pictures: no policy of LeRobot's takes it
 SUCCESS, SEED, POLICY = "success", "seed", "policy"
+DONE = "next.done"
 _SINGLE = {
     "next.reward": "float32",
     "next.success": "bool",  # true at the last frame of a success, as LeRobot's own
-    "next.done": "bool",
+    DONE: "bool",
     SUCCESS: "bool",  # of the whole episode, at each frame
     "verdict": "string",  # the outcome: success, failure, aborted
     "purpose": "string",
@@ -107,7 +108,7 @@ class Layout:
                 ACTION: episode.actions[at],
                 "next.reward": episode.rewards[at : at + 1],
                 "next.success": np.array([last and episode.success]),
-                "next.done": np.array([last]),
+                DONE: np.array([last]),
                 "intervention": episode.intervened[at : at + 1],
             }
             whole_seen = episode.observations[at]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from enpire.datasets.columns import ACTION, PICTURES, STATE, SUCCESS, WHOLE
+from enpire.datasets.columns import ACTION, DONE, PICTURES, STATE, SUCCESS, WHOLE
 from enpire.datasets.folder import Frames
 from enpire.errors import StoreError
 from enpire.types import Flags, Float32Array, FloatArray
@@ -434,6 +434,11 @@ def successes(
 
 def success_columns(features: Mapping[str, Any], allowed: Allowed) -> list[str]:
     """The columns to be read; raises StoreError for one that was asked for and is not there."""
+    if allowed.success == DONE:
+        raise StoreError(
+            f"{DONE} is true where any episode ends, and says no success: name another column, or "
+            f"--success-column {EVERY} if each of them is one"
+        )
     if allowed.success in ("", EVERY):
         return [name for name in (SUCCESS, NEXT_SUCCESS) if name in features]
     if allowed.success not in features:

@@ -152,6 +152,12 @@ def _read(
     observed, done = (
         compatibility.choose(folder, features, column, named, allowed) for column in (seen, ACTION)
     )
+    if arms is None and (allowed.degrees or allowed.calibration):
+        option = "--degrees" if allowed.degrees else "--calibration"
+        raise StoreError(
+            f"{folder}: {option} says in what joint positions are, and these columns have none of "
+            "them: leave it out"
+        )
     taken_at = compatibility.rate if arms is None else compatibility.resampled_rate
     fps, paced = taken_at(folder, about.fps, wanted, allowed)
     compatibility.require_renamed(folder, features, allowed, seen)

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from enpire.datasets import recording_faults
+from enpire.datasets.columns import DONE
 from enpire.datasets.compatibility import LEAST, STILL, TaskInterface
 from enpire.datasets.folder import Description, Frames, files_left_out
 from enpire.errors import StoreError
 from enpire.types import FloatArray
 
-DONE, TASK = "next.done", "task_index"
+TASK = "task_index"
 MOST, ALIKE = 0.5, 4  # share of episodes that begin elsewhere; episodes that do not by accident
 ELSEWHERE = 0.05  # from a task's own starts, of an entry's size and at least of 1 (m, rad)
 

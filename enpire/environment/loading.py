@@ -26,6 +26,7 @@ from enpire.packs.modules import PREFIX, import_of_pack
 from enpire.packs.signing import require_answered
 
 LOG = logging.getLogger(__name__)
+MOST_STATIONS = 4096  # of one machine
 UNEVEN = 1e-3  # share by which a control period may be off its time steps
 SENSORS, CAMERAS = "sensors", "cameras"  # what verdicts are come by with
 
@@ -133,7 +134,14 @@ def open_stations(order: Order, stations: int, threads: int = 0) -> StationBacke
     if task.startswith(GYM) and order.reset is ResetMode.PHYSICAL:
         raise UsageError(f"--reset {order.reset} is for a task pack; {task} resets itself")
     if task.startswith(GYM) and (order.images or order.vary_looks):
-        raise UsageError(f"--images is for a task pack; {task} shows what it shows")
+        option = "--images" if order.images else "--vary-looks"
+        raise UsageError(f"{option} is for a task pack; {task} shows what it shows")
+    if task.startswith(GYM) and order.verify == CAMERAS:
+        raise UsageError(f"--verify cameras is for a task pack; {task} judges by itself")
+    if stations > MOST_STATIONS:
+        raise UsageError(
+            f"{stations} stations are more than a machine runs: {MOST_STATIONS} at most"
+        )
     if not task.startswith(GYM):
         if order.python or order.success:
             raise UsageError(f"--python and --success are for {GYM}ENV_ID; {task} is a task pack")

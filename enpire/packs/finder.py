@@ -180,6 +180,10 @@ def _require_named(kind: Kind, folder: Path) -> None:
 def _roots(kind: Kind) -> Iterator[Path]:
     yield Path.cwd() / kind
     for root in filter(None, os.environ.get("ENPIRE_PACKS", "").split(os.pathsep)):
+        if not os.path.isdir(root):
+            raise UsageError(
+                f"the variable ENPIRE_PACKS has {root}, which is no folder: take it out"
+            )
         yield Path(root) / kind
     for entry in metadata.entry_points(group="enpire.packs"):
         module = entry.load()

@@ -6,7 +6,8 @@ import json
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Self
 
-from enpire.environment import Heading, StationBackend
+from enpire.environment import Heading, StationBackend, Tasked
+from enpire.errors import UsageError
 from enpire.policies.description import described
 from enpire.policies.heading import read_heading
 from enpire.policies.levels import Levels, require_levels
@@ -112,7 +113,15 @@ def shape_for(task: str, stations: StationBackend, execute: int, history: int) -
 
     execute: how many actions of a chunk are carried out before it is asked again. history: how many
     observations it sees.
+
+    Raises:
+        UsageError: It is to see more observations than an episode has.
     """
+    if isinstance(stations, Tasked) and history > stations.execute_periods:
+        raise UsageError(
+            f"--history {history} is more than an episode of {task} has: "
+            f"{stations.execute_periods} observations at most"
+        )
     policy_cameras = stations.policy_cameras
     sizes = stations.observation_size, stations.action_size
     if policy_cameras is None:

@@ -32,8 +32,10 @@ def duration(text: str) -> float:
     parts = _DURATION.findall(text)
     seconds = sum(float(number) * _SECONDS[unit] for number, unit in parts)
     whole = "".join(number + unit for number, unit in parts) == text
-    if not whole or not 0.0 < seconds <= LONGEST_S:
-        raise argparse.ArgumentTypeError(f"{text!r} is no duration: write 90s, 30m or 10h")
+    if whole and seconds > LONGEST_S:
+        raise argparse.ArgumentTypeError(f"{text} is too long: {LONGEST_S / 3600:.0f}h at most")
+    if not whole or not seconds > 0.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no duration: write 0.2s, 90s, 30m or 10h")
     return seconds
 
 

@@ -21,6 +21,7 @@ TEMPORARY_PREFIX = ".tmp-"
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _TOO_MANY = frozenset({errno.EMFILE, errno.ENFILE})
 _REFUSED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+_NO_FOLDER = frozenset({errno.EEXIST, errno.ENOTDIR})
 
 
 def full_disk(path: Path) -> StoreError:
@@ -44,6 +45,10 @@ def disk_errors(path: Path) -> Iterator[None]:
                 f"{path} cannot be written ({error.strerror}): "
                 "choose a folder that this user may write to, or change its permissions"
             ) from error
+        if error.errno in _NO_FOLDER:
+            raise StoreError(f"{path}: a file is where a folder is to be: give another name") from (
+                error
+            )
         if error.errno in _TOO_MANY:
             raise StoreError(
                 f"{path} was not opened: too many files are open. Everything recorded is intact; "

@@ -133,6 +133,8 @@ class Run(Closing):
         The ledger comes last: a folder with a ledger is a whole run. `config` is written once.
         """
         text = config_text(config)
+        if not folder.name.isprintable():
+            raise StoreError(f"a run cannot be called {folder.name!r}: name it by letters")
         with disk_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
         lock = WriterLock(folder / LOCK)

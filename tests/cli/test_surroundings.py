@@ -47,6 +47,35 @@ def test_a_list_of_runs(tmp_path: Path, variables: dict[str, str | None]) -> Non
     assert "zip_tie" in said.stdout
 
 
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"MUJOCO_GL": "foo"}, "MUJOCO_GL is 'foo': set it to egl"),
+        ({"ENPIRE_PACKS": "nowhere"}, "ENPIRE_PACKS has nowhere, which is no folder"),
+    ],
+)
+def test_a_variable_that_is_wrong(variables: dict[str, str], said: str, tmp_path: Path) -> None:
+    told = run(tmp_path, "eval", "--policy", "random", "--task", "pick_cube", **variables)
+    assert told.returncode == 2
+    assert said in told.stderr
+    assert "Traceback" not in told.stderr
+
+
+def test_a_full_disk_behind_what_is_printed(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        told = subprocess.run(
+            [sys.executable, "-m", "enpire.cli", "tasks"],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=120,
+        )
+    assert told.returncode == 1
+    assert told.stderr == ("enpire: standard output: No space left on device; write it elsewhere\n")
+
+
 def test_a_run_with_spaces_and_accents_behind_a_link(tmp_path: Path) -> None:
     (tmp_path / "with space").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "with space")

@@ -127,7 +127,8 @@ def record(takes: Sequence[Take], stations: Stations, folder: Path, setup: Setup
             }
             if setup.blank:
                 shade = np.full((height, width, 3), i % 256, np.uint8)
-                frame |= {f"observation.images.{name}": shade for name in setup.cameras}
+                shades = {name: shade + 40 * n for n, name in enumerate(setup.cameras)}
+                frame |= {f"observation.images.{name}": shades[name] for name in shades}
             elif camera is not None:
                 seen = camera.look(states[i], list(setup.cameras.values()))
                 for name, image in zip(setup.cameras, seen, strict=True):

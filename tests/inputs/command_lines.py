@@ -116,7 +116,7 @@ ALL = (
     one("100000 pixels", (*LOOP, "--images", "100000"), "--images 100000: from 32 to 224"),
     one("no time", (*LOOP, "--max-time", "0"), "'0' is no duration"),
     one("time below nought", (*LOOP, "--max-time=-5m"), "'-5m' is no duration"),
-    one("a unit of no name", (*LOOP, "--max-time", "5"), "write 90s, 30m or 10h"),
+    one("a unit of no name", (*LOOP, "--max-time", "5"), "write 0.2s, 90s, 30m or 10h"),
     one("a target in per cent", (*LOOP, "--target", "95"), "95 is no success rate"),
     one("a comma in a number", (*LOOP, "--target", "0,9"), "'0,9' is no number"),
     one("a prompt of Latin-1", (*CAMPAIGN, "--prompt", "p"), "p is no UTF-8", file("p", b"\xe9")),
@@ -168,9 +168,27 @@ ALL = (
     one("no dataset", (*IMPORT, "no", "r", "--task", "zip_tie"), "no LeRobot dataset"),
     one("names without =", (*IMPORT, ".", "r", "--task", "x", "--rename", "a"), "THEIRS=OURS"),
     one("a run that is a dataset", (*IMPORT, "d", "d", "--task", TOY), "and is no run", a_dataset),
-    one("a run that is a file", (*IMPORT, "d", "d/f", "--task", TOY), "File exists", a_dataset),
+    one("a run that is a file", (*IMPORT, "d", "d/f", "--task", TOY), "a file is where", a_dataset),
     one(
-        "a run within a file", (*IMPORT, "d", "d/f/x", "--task", TOY), "Not a directory", a_dataset
+        "a run within a file", (*IMPORT, "d", "d/f/x", "--task", TOY), "a file is where", a_dataset
+    ),
+    one(
+        "a run called by a line's end",
+        (*IMPORT, "d", "a\nb", "--task", TOY),
+        "cannot be called",
+        a_dataset,
+    ),
+    one(
+        "degrees of what is no joint",
+        (*IMPORT, "d", "r", "--task", TOY, "--degrees"),
+        "--degrees says in what joint positions are",
+        a_dataset,
+    ),
+    one(
+        "a calibration of what is no joint",
+        (*IMPORT, "d", "r", "--task", TOY, "--calibration", "no.json"),
+        "--calibration says in what joint positions are",
+        a_dataset,
     ),
     one("another rate", (*IMPORT, "d", "r", "--task", TOY, "--fps", "1e300"), "acts 10", a_dataset),
     one("a recipe that is none", ("recipes", "show", "lookahed"), "did you mean lookahead"),
@@ -200,6 +218,29 @@ ALL = (
         "does not parse",
         file("lab.toml", b"x = " + b"[" * 5000),
     ),
+    one("more stations than fit", (*EVAL, "gym:X/Y-v0", "--robots", "100000"), "4096 at most"),
+    one(
+        "cameras' verdict on an environment",
+        (*EVAL, "gym:X/Y-v0", "--verify", "cameras"),
+        "--verify cameras is for a task pack",
+    ),
+    one(
+        "other looks of an environment",
+        (*EVAL, "gym:X/Y-v0", "--vary-looks"),
+        "--vary-looks is for a task pack",
+    ),
+    one(
+        "steps that are a truth",
+        (*EVAL, "gym:X/Y-v0?max_episode_steps=true"),
+        "max_episode_steps is True",
+    ),
+    one(
+        "a history longer than an episode",
+        (*LOOP, "--history", "100000"),
+        "observations at most",
+    ),
+    one("centuries", (*LOOP, "--max-time", "999999999h"), "is too long"),
+    one("milliseconds", (*LOOP, "--latency", "300ms"), "write 0.2s"),
     one("an agent that is none", ("campaign", "--task", "zip_tie", "--agents", "clode"), "clode"),
     one("a folder of no runs", ("report", "."), "is not a run folder"),
 )

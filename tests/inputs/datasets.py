@@ -456,6 +456,7 @@ MORE = (
     one("success that is lost again", dropped, "false at the end of 1 of 3 successes", TOLD),
     one("another origin", column(STATE, lambda v: v + 1.5), "another origin", TOLD),
     one("a sensor that each episode begins anew", anew, "hand_y begins at 0 in all episodes", TOLD),
+    one("success by the end of an episode", nothing, "says no success", success="next.done"),
     one("another arm", info(robot_type="yam"), "recorded with yam, and reach is for so101", TOLD),
     one("the arm by a longer name", info(robot_type="so101_follower"), "next.success", TAKEN),
     one("an arm that is a number", info(robot_type=7), "next.success", TAKEN),

@@ -465,6 +465,8 @@ def test_who_goes_on_from_period_to_period_is_not_served(stations) -> None:
         "ws://",
         "ws://h:1?exec=2",
         "ws://h:1?execute=0",
+        "ws://h:1?execute=1e3",
+        "ws://h:1?state=",
         "ws://h:1?timeout=x",
         "ws://h:1?timeout=nan",
         "ws://h:1?patience=inf",
@@ -477,6 +479,22 @@ def test_an_address_is_looked_at(reference) -> None:
     with pytest.raises(UsageError):
         RemotePolicy.find(reference)
     assert not is_address("runs/ws")
+
+
+@pytest.mark.parametrize("token", [" abc", "abc\r\n", "caf\u00e9"])
+def test_a_token_that_is_none_is_not_told(token, monkeypatch) -> None:
+    monkeypatch.setenv("ENPIRE_POLICY_TOKEN", token)
+    with pytest.raises(UsageError, match="ENPIRE_POLICY_TOKEN has a space") as refused:
+        RemotePolicy.find("ws://127.0.0.1:1?patience=1")
+    assert token.strip() not in str(refused.value)
+
+
+def test_more_actions_than_a_chunk_has_are_not_carried_out(stations) -> None:
+    with (
+        served(ChunkServer(ChunkPolicy(spec(stations)), stations, "abc")) as address,
+        pytest.raises(UsageError, match="100 actions of a chunk, and its chunks have 8"),
+    ):
+        policy_loading.load(f"{address}?execute=100")
 
 
 def test_eval_takes_an_address(stations, capsys) -> None:

@@ -131,6 +131,9 @@ def arguments(query: str) -> dict[str, Any]:
             found[key] = json.loads(unquote(value))
         except json.JSONDecodeError:
             found[key] = unquote(value)
+    most = found.get("max_episode_steps", 1)
+    if isinstance(most, bool) or not isinstance(most, int):
+        raise Unsuitable(f"max_episode_steps is {most!r}: a whole number is needed")
     return found
 
 

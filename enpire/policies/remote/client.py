@@ -119,6 +119,11 @@ class PolicyClient:
                 "remote policies need websockets: pip install 'enpire[vla]'"
             ) from error
         within, token = min(within, OPEN_S), os.environ.get(TOKEN)
+        if token and not (token.isascii() and token.isprintable() and " " not in token):
+            raise UsageError(
+                f"the variable {TOKEN} has a space, the end of a line or another letter that no "
+                "token has: set it without"
+            )
         try:
             opened = connect(
                 self.address,

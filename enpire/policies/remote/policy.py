@@ -52,6 +52,7 @@ FAULTS = (
 )  # in an answer: whatever else is in it counts for nought
 PICTURE = "observation/"  # begins what a camera's picture is called
 LONGEST_ADDRESS = 2000  # letters
+KINDS: dict[type, str] = {int: "whole number", float: "number", str: "text"}
 SHOWN = 100  # characters of a value in a message
 LARGEST = 1e6  # of an action: what is larger is as far beyond 1
 WHOLE = 10**6  # actions to carry out: the whole chunk, however long
@@ -381,14 +382,18 @@ def _asked(reference: str) -> RemoteSpec:
     }
     if parts.scheme not in SCHEMES or not parts.netloc:
         raise UsageError(f"{reference} is no address of a policy: ws://HOST:PORT")
-    try:
-        values: dict[str, Any] = {name: known[name](value) for name, value in said.items()}
-    except KeyError as error:
-        raise UsageError(
-            f"{reference}: {error} is not known; there are {', '.join(known)}"
-        ) from None
-    except ValueError as error:
-        raise UsageError(f"{reference}: {error}") from None
+    values: dict[str, Any] = {}
+    for name, value in said.items():
+        if name not in known:
+            raise UsageError(f"{reference}: {name!r} is not known; there are {', '.join(known)}")
+        try:
+            values[name] = known[name](value)
+        except ValueError:
+            raise UsageError(
+                f"{reference}: {name} is {value!r}: a {KINDS[known[name]]} is needed"
+            ) from None
+        if known[name] is str and not value and name != "prompt":
+            raise UsageError(f"{reference}: {name} is empty: give it a name, or leave it out")
     counted = (values.get(name, 1) for name in ("execute", "timeout", "patience", "images"))
     if not all(0 < value < math.inf for value in counted):
         raise UsageError(f"{reference}: execute, timeout, patience and images are above 0")
@@ -439,7 +444,12 @@ def _told(asked: RemoteSpec, metadata: dict[str, Any], reference: str) -> Remote
         raise PolicyError(
             f"{reference} does not say what it is; another version? {error}"
         ) from error
+    if asked.execute > values["chunk"]:
+        raise UsageError(
+            f"{reference} carries out {asked.execute} actions of a chunk, and its chunks have "
+            f"{values['chunk']}: execute={values['chunk']} at most"
+        )
     if asked.execute:
-        values["execute"] = min(asked.execute, values["chunk"])
+        values["execute"] = asked.execute
     joins = bool(metadata.get("joins", False))
     return RemoteSpec(**values | {"seeded": True, "joins": joins})

@@ -154,9 +154,12 @@ class Loop:
             known = self._known.episodes.values()
             shown = [e.success for e in known if e.shown]
             if not any(shown):
+                more = "ask for more with --demonstrations"
+                if self.settings.demonstrations_of:
+                    more = "import them by another --success-column, or take others"
                 raise RecipeError(
                     f"none of the {len(shown)} first episodes ({who}) is a success, so there is "
-                    "nothing to begin with: ask for more with --demonstrations"
+                    f"nothing to begin with: {more}"
                 )
             name = self._train(self.first, 0, "")
         if not self.run_store.ledger.rounds():
