@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ import scipy.stats
 from enpire.child_environment import child_environment
 from enpire.errors import EnpireError
 from enpire.store import Run
+from enpire.types import Purpose
 
 NAME = "run"  # of each loop's folder
 WORDS = (
@@ -33,7 +35,8 @@ WORDS = (
     *("--recipe", "replay_bc", "--recipe.training.steps", "100", "--target", "1.0"),
 )
 """A loop that is nearly all episodes, which is where a dashboard could be in its way. Nothing in it
-hangs on the clock, and with this target nothing is sealed: one seed is always the same work."""
+hangs on the clock: one seed is always the same work, but for sealed seeds, which are drawn anew.
+With this target nothing is sealed unless the first policy never failed."""
 
 OVER = (0, 3)  # exit codes of a loop that has ended by itself
 
@@ -137,18 +140,25 @@ def measure(
     Raises:
         EnpireError: a loop or a dashboard failed, or two loops did not do the same work.
     """
-    made = []
-    for number in range(pairs):
+    made: list[WatchedPair] = []
+    for number in count():
+        if len(made) == pairs:
+            break
         pair = _pair(folder / str(number), task, seed + number, in_turn, number % 2 == 1)
+        if pair is None:
+            tell(f"seed {seed + number}: its first policy never failed, so it was sealed: left out")
+            continue
         ratio = pair.watched.cpu_s / pair.alone.cpu_s
-        tell(f"pair {number + 1} of {pairs}: {pair.episodes} episodes, {ratio:.3f}")
         made.append(pair)
+        tell(f"pair {len(made)} of {pairs}: {pair.episodes} episodes, {ratio:.3f}")
         shutil.rmtree(folder / str(number))
     return made
 
 
-def _pair(folder: Path, task: str, seed: int, in_turn: bool, watched_first: bool) -> WatchedPair:
-    """Run a loop twice; who begins alternates."""
+def _pair(
+    folder: Path, task: str, seed: int, in_turn: bool, watched_first: bool
+) -> WatchedPair | None:
+    """Run a loop twice; who begins alternates. None if it drew sealed seeds: the work differs."""
     alone, watched = folder / "alone", folder / "watched"
     for each in (alone, watched):
         each.mkdir(parents=True)
@@ -169,6 +179,8 @@ def _pair(folder: Path, task: str, seed: int, in_turn: bool, watched_first: bool
         if loops[each].process.returncode not in OVER:
             raise EnpireError(f"the loop in {each} failed: see {each / 'log'}")
     episodes = _work(alone)
+    if any(purpose is Purpose.SEALED for _, _, purpose, _ in episodes):
+        return None
     if episodes != _work(watched):
         raise EnpireError(f"the loops in {folder} did not do the same work: they say nothing")
     return WatchedPair(spent[alone], spent[watched], served, browsed, len(episodes))
@@ -194,11 +206,11 @@ def _watching(stack: ExitStack, folder: Path) -> tuple[Child, Child]:
     return dashboard, browser
 
 
-def _work(folder: Path) -> list[tuple[int, str, str]]:
+def _work(folder: Path) -> list[tuple[int, str, Purpose, str]]:
     """What was done, whatever the order in which it was committed."""
     with Run.open(folder / NAME) as run:
         rows = run.ledger.episodes()
-        return sorted((row.seed, row.policy, row.outcome) for row in rows)
+        return sorted((row.seed, row.policy, row.purpose, row.outcome) for row in rows)
 
 
 def markdown(pairs: Sequence[WatchedPair], in_turn: bool) -> str:
