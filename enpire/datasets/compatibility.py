@@ -311,7 +311,8 @@ def require_starts(
         raise StoreError(
             f"{frames.folder}: {frames.place(row)}: {chosen.column}, {chosen.names[at]}, is "
             f"{values[row, at]:g}, and {wanted.task} begins with {low[at]:g} to {high[at]:g}: "
-            "another unit (degrees, millimetres), or another meaning: convert it"
+            "another unit (degrees, millimetres), another meaning, or an episode that begins in "
+            "its middle: convert it"
         )
 
 

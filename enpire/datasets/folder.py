@@ -146,11 +146,12 @@ class Frames:
             )
         values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
         if not pa.types.is_boolean(column.type):
-            wrong = [row for row, value in enumerate(values.tolist()) if value not in (0, 1)]
+            said = values.tolist()
+            wrong = [row for row, value in enumerate(said) if value not in (0, 1)]
             if wrong:
                 raise StoreError(
                     f"{self.folder}: {self.place(wrong[0])}: {name} is "
-                    f"{values[wrong[0]]!r}: true or false is needed, or 1 or 0"
+                    f"{said[wrong[0]]!r}: true or false is needed, or 1 or 0"
                 )
         return values.astype(bool)
 

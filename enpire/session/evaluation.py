@@ -244,6 +244,10 @@ def _at_hand(
     script = os.path.abspath(named) if named.endswith(".py") else ""
     if not task:
         raise UsageError(f"--policy {named} belongs to no run: give --task too")
+    if request.inference_time and not is_policy(policy):
+        raise UsageError(
+            f"--inference-time is for policies of chunks, and {named} answers at once: leave it out"
+        )
     if script and not os.path.isfile(script):
         raise UsageError(f"--policy {named}: there is no such file")
     _say_unsigned(task, audience)

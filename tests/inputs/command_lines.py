@@ -239,6 +239,11 @@ ALL = (
         (*LOOP, "--history", "100000"),
         "observations at most",
     ),
+    one(
+        "a random policy that is late",
+        (*EVAL, "pick_cube", "--inference-time", "1s"),
+        "random answers at once",
+    ),
     one("centuries", (*LOOP, "--max-time", "999999999h"), "is too long"),
     one("milliseconds", (*LOOP, "--latency", "300ms"), "write 0.2s"),
     one("an agent that is none", ("campaign", "--task", "zip_tie", "--agents", "clode"), "clode"),

@@ -299,13 +299,23 @@ def test_a_few_beyond_are_no_news() -> None:
     assert counted.share == pytest.approx(9 / 109)
 
 
+def test_actions_that_are_all_tiny_are_told() -> None:
+    """As of a policy that answers in metres."""
+    counted = PolicyWatch("p")
+    drawn = np.random.default_rng(0).uniform(-0.002, 0.002, (60, 4)).astype(np.float32)
+    counted.count(drawn)
+    assert "none of its 60 actions is larger than 0.002" in counted.text
+    counted.count(np.full((1, 4), 0.5, np.float32))
+    assert counted.text == ""
+
+
 def test_actions_that_are_all_the_same_are_told() -> None:
     counted = PolicyWatch("p")
     counted.count(np.zeros((1, 49, 2)))
     assert counted.text == "", "too few to say so"
     counted.count(np.zeros((1, 5, 2)))
     assert counted.text == ("p: all of its 54 actions are the same, (0, 0), whatever it is shown")
-    counted.count(np.array([[0.0, 1e-3]]))
+    counted.count(np.array([[0.0, 0.1]]))
     counted.count(np.zeros((1, 50, 2)))
     assert counted.text == ""
 

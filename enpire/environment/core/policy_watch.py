@@ -11,6 +11,7 @@ from enpire.types import Float32Array, FloatArray
 LOG = logging.getLogger(__name__)
 LIMIT, ROUNDED = 1.0, 1e-3  # of an action's entries, and how far beyond is still that
 STRANGE, MOST = 30.0, 0.5  # spreads from the middle, and the share of observations that are so far
+TINY = 0.01  # of an action, below which an arm hardly moves
 SHOWN = 3  # entries of an action in a message
 SHARE, FEWEST = 0.1, 50  # of actions, from which it is said, once so many have come
 
@@ -18,9 +19,10 @@ SHARE, FEWEST = 0.1, 50  # of actions, from which it is said, once so many have 
 class PolicyWatch:
     """Counts what is odd about a policy's actions and what it is shown, and says once if much is.
 
-    Three things are odd: actions with an entry beyond [-1, 1], which stations clip; actions that
-    are all the same, whatever is seen, as of a policy whose answers are rounded to whole numbers;
-    and observations that are far from all that it was trained on.
+    Four things are odd: actions with an entry beyond [-1, 1], which stations clip; actions that are
+    all the same, whatever is seen, as of a policy whose answers are rounded to whole numbers;
+    actions that are all tiny, as of one that answers in metres; and observations that are far from
+    all that it was trained on.
     """
 
     def __init__(self, name: str) -> None:
@@ -72,6 +74,11 @@ class PolicyWatch:
             told.append(
                 f"all of its {self._all} actions are the same, {_shown(self._first)}, whatever it "
                 "is shown"
+            )
+        elif self._all >= FEWEST and self._largest < TINY:
+            told.append(
+                f"none of its {self._all} actions is larger than {self._largest:.2g}, and 1 is a "
+                "full one: another unit?"
             )
         if self._strange > MOST * self._looks:
             told.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import select
@@ -83,6 +84,11 @@ class GymWorker:
                 env=child_environment(),
             )
         except OSError as error:
+            if error.errno in (errno.EMFILE, errno.ENFILE):
+                raise UsageError(
+                    "no worker starts: too many files are open. Raise the limit (ulimit -n 65536), "
+                    "or ask for fewer stations"
+                ) from error
             raise UsageError(
                 f"--python {python} does not start ({error.strerror}): give the interpreter of an "
                 "environment with gymnasium and numpy, as VENV/bin/python"

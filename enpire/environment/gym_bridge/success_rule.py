@@ -43,7 +43,7 @@ class GymEpisode:
         return bool(self.last.get("terminated") or self.last.get("truncated"))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SuccessRule:
     """What makes an episode a success.
 
@@ -57,6 +57,7 @@ class SuccessRule:
     kind: str = "last"
     key: str = ""
     least: float = 0.0
+    _heard: bool = False  # whether any episode said
 
     @classmethod
     def read(cls, text: str, name: str) -> SuccessRule:
@@ -105,8 +106,14 @@ class SuccessRule:
         if unclear:
             return invalid(f"{self.name}: {unclear}")
         said = running.last["success"]
+        if said is None and self._heard:
+            return invalid(
+                f"{self.name}: nothing is said of success at its last step, and it was in earlier "
+                "episodes"
+            )
         if said is None:
             raise UsageError(self._silent(running))
+        self._heard = True
         return _verdict_on(Predicate("success", said, 1, ""), self._earlier(running))
 
     def _silent(self, running: GymEpisode) -> str:
