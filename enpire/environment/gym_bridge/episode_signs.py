@@ -7,12 +7,13 @@ before, of a sensor that shows nothing. It is told once, and every episode count
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 import numpy as np
 
 from enpire.environment.gym_bridge.gym_worker import LONGEST
 from enpire.environment.gym_bridge.success_rule import GymEpisode
-from enpire.types import Float32Array, Outcome, Verdict
+from enpire.types import Float32Array, FloatArray, Outcome, Verdict
 
 LOG = logging.getLogger(__name__)
 FEWEST = 4  # episodes, from which they are alike by no accident
@@ -23,9 +24,11 @@ ALIKE = 1e-6  # relative, of two observations that are the same but for rounding
 class EpisodeSigns:
     """Watches how episodes begin and end, and says once of each sign what it may mean."""
 
-    def __init__(self, name: str) -> None:
-        """name: of the environment."""
+    def __init__(self, name: str, bounds: FloatArray) -> None:
+        """name: of the environment. bounds: what it declares, (2, obs); none: not a number."""
         self._name = name
+        width = bounds[1] - bounds[0]
+        self._bounds, self._far = bounds, np.stack([bounds[0] - width, bounds[1] + width])
         self._starts: dict[int, Float32Array] = {}  # by seed
         self._begun = self._ended = self._successes = 0
         self._early = self._still = 0
@@ -70,6 +73,8 @@ class EpisodeSigns:
                 "TimeLimit does",
             )
         self._ended += 1
+        if seen:
+            self._bounded(seen)
         self._still += len(seen) > 1 and all(_alike(seen[0], each) for each in seen[1:])
         self._successes += running.passed is not None
         self._early += running.passed == 0 and (running.achieved or len(running.rewards) > 1)
@@ -80,6 +85,19 @@ class EpisodeSigns:
                 "success",
                 f"success is true from the first step on in {self._early} of {self._ended} "
                 "episodes, before anything was done: is it left over from the one before?",
+            )
+
+    def _bounded(self, seen: Sequence[Float32Array]) -> None:
+        """Look whether an entry is beyond what is declared by more than that is wide."""
+        rows = np.array(seen)
+        far = (rows < self._far[0]) | (rows > self._far[1])
+        if far.any():
+            row, entry = np.argwhere(far)[0]
+            low, high = self._bounds[:, entry]
+            self._say(
+                "bounds",
+                f"entry {entry} of its observation is {rows[row, entry]:.3g}, and {low:g} to "
+                f"{high:g} is declared: another unit, or a sensor at fault?",
             )
 
     def _say(self, sign: str, text: str) -> None:

@@ -137,7 +137,7 @@ class GymStations:
         self.steps_done = 0
         self.aside: dict[int, str] = {}  # on request: an environment that does not reset raises
         self._script = ScriptedActions() if demonstrator else None
-        self._signs = EpisodeSigns(name)
+        self._signs = EpisodeSigns(name, np.array(about["bounds"], np.float64))
         self._running: dict[int, GymEpisode] = {}
         self._down: set[int] = set()  # connections that are made anew before they are asked
         self._faults = dict.fromkeys(range(len(self._seats)), 0)  # in a row, of each station

@@ -174,6 +174,10 @@ class Spaces:
         self.observation = int(flat.shape[0])
         self.action = int(np.prod(action.shape, dtype=int))
         self.images = seen != observation
+        self.bounds = [
+            [float(end) if np.isfinite(end) else None for end in ends]
+            for ends in (flat.low, flat.high)
+        ]
 
     def vector(self, observation: Any) -> Vector:
         """An observation, shape (obs,).
@@ -234,6 +238,7 @@ class Spaces:
             "stations": stations,
             "observation": self.observation,
             "action": self.action,
+            "bounds": self.bounds,  # of each entry that is seen, lowest and highest
             "hz": rate(env.metadata),
             "paced": (env.metadata or {}).get("render_fps") is not None,
             "version": versions(type(env.unwrapped)) + (", without images" if self.images else ""),
