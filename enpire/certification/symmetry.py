@@ -8,8 +8,9 @@ import numpy as np
 import torch
 from scipy.spatial.transform import Rotation
 
-from enpire.environment import Readings, Stations, Symmetry, read_symmetry
+from enpire.environment import Displacement, Readings, Stations, Symmetry, Task, read_symmetry
 from enpire.errors import PackError
+from enpire.improvement.displacement import seen_elsewhere
 from enpire.improvement.scene_symmetry import moved_by
 from enpire.packs.finder import SYMMETRY
 from enpire.types import Float32Array, FloatArray
@@ -21,7 +22,10 @@ CLOSE = 0.02  # of what is observed, besides a share of it: small rotations are 
 
 
 def require_symmetry(stations: Stations) -> None:
-    """Raise PackError unless a moved scene is observed as the task's pack says, if it says so."""
+    """Raise PackError unless a moved scene is observed as the task's pack says, if it says so.
+
+    So must be a hand elsewhere, with what it holds.
+    """
     task = stations.task
     symmetry = read_symmetry(task)
     if symmetry is None:
@@ -37,14 +41,28 @@ def require_symmetry(stations: Stations) -> None:
         seen = task.observe(readings)
         expected = task.observe(_carried(readings, turn, shift, pivot))
         said = _transformed_observation(symmetry, seen, turn, shift)
-        wrong = abs(said - expected)[0] > CLOSE * (1.0 + abs(expected[0]))
-        if wrong.any():
-            at = int(np.argmax(wrong))
-            raise PackError(
-                f"{task.folder / SYMMETRY}: where the scene is turned by {turn:.2f} rad and "
-                f"shifted by {shift.tolist()} m, {task.observation_names[at]} is observed as "
-                f"{expected[0, at]:.3f}; the file makes {said[0, at]:.3f} of {seen[0, at]:.3f}"
-            )
+        where = f"the scene is turned by {turn:.2f} rad and shifted by {shift.tolist()} m"
+        _require_alike(task, where, seen, said, expected)
+        if symmetry.displaced is None:
+            continue
+        by = rng.uniform(-1.0, 1.0, 3) * symmetry.displaced.hand.by
+        expected = task.observe(_elsewhere(readings, symmetry.displaced, by))
+        history, away = torch.from_numpy(seen)[:, None], torch.tensor(by, dtype=torch.float32)
+        said = seen_elsewhere(symmetry.displaced, history, away[None])[:, 0].numpy()
+        where = f"hand {symmetry.displaced.hand.arm} is elsewhere by {by.round(4).tolist()} m"
+        _require_alike(task, where, seen, said, expected)
+
+
+def _require_alike(
+    task: Task, where: str, seen: Float32Array, said: Float32Array, expected: Float32Array
+) -> None:
+    wrong = abs(said - expected)[0] > CLOSE * (1.0 + abs(expected[0]))
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise PackError(
+            f"{task.folder / SYMMETRY}: where {where}, {task.observation_names[at]} is observed as "
+            f"{expected[0, at]:.3f}; the file makes {said[0, at]:.3f} of {seen[0, at]:.3f}"
+        )
 
 
 def _start(stations: Stations, rng: np.random.Generator) -> Readings:
@@ -69,6 +87,14 @@ def _carried(readings: Readings, turn: float, shift: FloatArray, pivot: FloatArr
         position=readings.position @ z.T + to,
         rotation=z @ readings.rotation,
     )
+
+
+def _elsewhere(readings: Readings, said: Displacement, by: FloatArray) -> Readings:
+    """Return the readings with a hand and what it holds elsewhere by (3,) [m]."""
+    hands, objects = readings.hand_position.copy(), readings.position.copy()
+    hands[:, said.hand.arm] += by
+    objects[:, list(said.held)] += by
+    return replace(readings, hand_position=hands, position=objects)
 
 
 def _transformed_observation(

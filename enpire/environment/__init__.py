@@ -26,6 +26,7 @@ from enpire.environment.core.controller import (
     RandomActions,
     SupervisedController,
 )
+from enpire.environment.core.displacement import Displacement, RelativePlace
 from enpire.environment.core.fake import Fake
 from enpire.environment.core.intervention import (
     FailureDetector,
@@ -34,6 +35,13 @@ from enpire.environment.core.intervention import (
     OperatorQueue,
 )
 from enpire.environment.core.jobs import Job
+from enpire.environment.core.observed import (
+    MovedHand,
+    ObservedLead,
+    ObservedPoint,
+    ObservedRotation,
+    ObservedYaw,
+)
 from enpire.environment.core.policy_cameras import PolicyCameras
 from enpire.environment.core.replay import Replay
 from enpire.environment.core.station_backend import (
@@ -48,10 +56,6 @@ from enpire.environment.core.symmetry import (
     Heading,
     Idleness,
     Mirror,
-    ObservedLead,
-    ObservedPoint,
-    ObservedRotation,
-    ObservedYaw,
     Symmetry,
     read_symmetry,
     symmetry_of,
@@ -82,6 +86,7 @@ __all__ = [
     "Controller",
     "Demonstrations",
     "Demonstrator",
+    "Displacement",
     "Eventful",
     "Evidence",
     "FailureDetector",
@@ -91,6 +96,7 @@ __all__ = [
     "InterventionWrapper",
     "Job",
     "Mirror",
+    "MovedHand",
     "ObservedLead",
     "ObservedPoint",
     "ObservedRotation",
@@ -103,6 +109,7 @@ __all__ = [
     "PolicyCameras",
     "RandomActions",
     "Readings",
+    "RelativePlace",
     "Replay",
     "ResetMode",
     "Restorer",

@@ -14,6 +14,7 @@ import torch
 from enpire.environment import Symmetry
 from enpire.improvement.checkpoint import TrainingState
 from enpire.improvement.data import examples, instructive
+from enpire.improvement.displacement import displaced
 from enpire.improvement.growing_tensors import GrowingTensors
 from enpire.improvement.learner import Learner, average, taken_up
 from enpire.improvement.scene_symmetry import moved
@@ -91,6 +92,7 @@ class BaseLearner:
         history, actions, valid = (part[index] for part in self._rows.whole)
         if self.symmetry is not None:
             history, actions = moved(self.symmetry, history, actions, generator)
+            history, actions = displaced(self.symmetry, history, actions, generator)
         noise = torch.randn(history.shape, generator=generator)
         seen = history + settings.noise * self.policy.std * noise
         error = self.policy.cloning_error(seen, actions, generator).mean(dim=2) * valid

@@ -16,6 +16,7 @@ from enpire.errors import RecipeError
 from enpire.improvement.augment import relit, shifted
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint
 from enpire.improvement.data import MIN_STD, Examples, examples, instructive, seen_examples
+from enpire.improvement.displacement import displaced
 from enpire.improvement.learner import Learner, average, taken_up, warmed_and_annealed
 from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.scene_symmetry import led_further, moved, scales
@@ -246,6 +247,7 @@ def fit[P: ChunkPolicy | FlowPolicy | PicturePolicy](
         if data.symmetry is not None:
             history, actions = moved(data.symmetry, history, actions, generator)
             history, actions = led_further(data.symmetry, history, actions, generator)
+            history, actions = displaced(data.symmetry, history, actions, generator)
         noise = torch.randn(history.shape, generator=generator).to(where)
         seen = history + training.noise * policy.std * noise
         pictures = batch.pictures

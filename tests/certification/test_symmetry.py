@@ -36,6 +36,10 @@ def stations() -> Stations:
         ("up = [0.0, 1.0, 0.0]", "up = [0.0, 0.0, 1.0]", "hand_r"),
         ("box = { unit = 0.01", "box = { unit = 0.02", "box_x"),
         ("centre = [0.48, 0.0]", "centre = [0.40, 0.0]", "box_"),
+        ("unit = 0.01, axes", "unit = 0.02, axes", "elsewhere by .* pin_from_hole_"),
+        ("near = 0.15", "near = 0.2", "pin_near_"),
+        ('held = ["task_pin2"]', 'held = ["task_pin1"]', "pin_from_h"),
+        ('points = ["hand"]', 'points = ["box"]', "elsewhere by .* box_"),
         ("[yaws]\nbox_yaw = { unit = 0.1, sines = false }", "", "box_yaw"),
     ],
 )

@@ -10,13 +10,26 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Self
 
 import numpy as np
 
 from enpire.environment.control.cartesian_control import ActionSpec
+from enpire.environment.core.displacement import Displacement, read_displacement
+from enpire.environment.core.observed import (
+    FARTHEST,
+    LARGEST,
+    UPRIGHT,
+    MovedHand,
+    ObservedLead,
+    ObservedNames,
+    ObservedPoint,
+    ObservedRotation,
+    ObservedYaw,
+    tables_in,
+    unit_of,
+)
 from enpire.environment.core.station_backend import StationBackend, Tasked
 from enpire.environment.core.task import Task
 from enpire.errors import PackError
@@ -25,63 +38,6 @@ from enpire.packs.finder import SYMMETRY
 from enpire.packs.toml import REACH, Table
 
 TURNS = ("rx", "ry", "rz")
-UPRIGHT = (0.0, 0.0, 1.0)
-FARTHEST = 1.0  # that a scene is shifted, or a setpoint leads [m]
-LARGEST = 6.3  # of a unit or of an angle: what is larger is in mm or degrees [m or rad]
-
-
-@dataclass(frozen=True, slots=True)
-class ObservedPoint:
-    """A place in the world: entries of an observation, two (x, y) or three.
-
-    An entry is (place - centre) / unit; centre: as many numbers [m].
-    """
-
-    entries: tuple[int, ...]
-    unit: float
-    centre: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ObservedRotation:
-    """A rotation vector: three entries of an observation, each in `unit` [rad].
-
-    up: the world's vertical in the axes that it is given along. sines: its length is the sine of
-    the angle, as `frames.rotation_vector` has it, and not the angle.
-    """
-
-    entries: tuple[int, int, int]
-    unit: float
-    up: tuple[float, float, float] = UPRIGHT
-    sines: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class ObservedYaw:
-    """An angle about the vertical: an entry of an observation, in `unit` [rad].
-
-    sines: it is the angle's sine, and not the angle.
-    """
-
-    entry: int
-    unit: float
-    sines: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class ObservedLead:
-    """How far an arm's setpoint is ahead of its hand: three entries of an observation.
-
-    An entry is lead / unit [m]. by: standard deviation of how much further ahead a clone is shown
-    setpoints than they were, along each axis [m]. actions: the entries of an action that move the
-    setpoint along x, y and z. step: how far a whole action moves it [m].
-    """
-
-    entries: tuple[int, int, int]
-    unit: float
-    by: float
-    actions: tuple[int, int, int]
-    step: tuple[float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +88,7 @@ class Symmetry:
     change. actions: entries of an action, likewise: those that move a hand, then those that turn
     it, of each arm. leads: what is shown further ahead than it was. mirror: a plane that the scene
     may be mirrored in. heading: of the object that clones see and act along. idle: when hands
-    stand still, which is not cloned.
+    stand still, which is not cloned. displaced: how a hand is shown elsewhere, and goes back.
     """
 
     turn: float
@@ -146,6 +102,7 @@ class Symmetry:
     mirror: Mirror | None = None
     heading: Heading | None = None
     idle: Idleness | None = None
+    displaced: Displacement | None = None
 
     def to_json(self) -> str:
         """Return it as text, for another process."""
@@ -164,7 +121,8 @@ class Symmetry:
         parts = {name: tuple(kind(**each) for each in said[name]) for name, kind in kinds.items()}
         single = {"mirror": Mirror, "heading": Heading, "idle": Idleness}
         whole = {name: said[name] and kind(**said[name]) for name, kind in single.items()}
-        return cls(**{**said, **parts, **whole})
+        displaced = said["displaced"] and Displacement.of(said["displaced"])
+        return cls(**{**said, **parts, **whole, "displaced": displaced})
 
 
 def symmetry_of(stations: StationBackend) -> Symmetry | None:
@@ -185,130 +143,79 @@ def read_symmetry(task: Task) -> Symmetry | None:
 def _parsed(table: Table, task: Task) -> Symmetry:
     table.require_known(
         *("turn", "shift", "vectors", "points", "rotations", "yaws", "leads"),
-        *("mirror", "heading", "idle"),
+        *("mirror", "heading", "idle", "displaced"),
     )
     turn, shift = table.number("turn"), table.numbers("shift", 3)
     if not (0.0 <= turn <= math.pi + 1e-3 and min(shift) >= 0.0):
         raise PackError(f"{table.where}: turn is from 0 to pi, and no shift is below 0")
     table.require_within("shift", shift, FARTHEST, "m, no mm")
-    names = _Names(table.where, task.observation_names)
+    names = ObservedNames(table.where, task.observation_names)
     stems = table.texts("vectors") if table.has("vectors") else ()
     vectors = tuple(names.plane(stem) for stem in stems)
     actions = _planes(task.actions, table.where)
-    points = tuple(_point(each, stem, names) for stem, each in _tables(table, "points"))
-    rotations = tuple(_rotation(each, stem, names) for stem, each in _tables(table, "rotations"))
-    yaws = tuple(_yaw(each, name, names) for name, each in _tables(table, "yaws"))
+    points = {stem: _point(each, stem, names) for stem, each in tables_in(table, "points")}
+    rotations = {stem: _rotation(each, stem, names) for stem, each in tables_in(table, "rotations")}
+    yaws = {name: _yaw(each, name, names) for name, each in tables_in(table, "yaws")}
     named = [
         *(entry for plane in vectors for entry in plane),
-        *(entry for point in points for entry in point.entries),
-        *(entry for rotation in rotations for entry in rotation.entries),
-        *(each.entry for each in yaws),
+        *(entry for point in points.values() for entry in point.entries),
+        *(entry for rotation in rotations.values() for entry in rotation.entries),
+        *(each.entry for each in yaws.values()),
     ]
     names.require_once(named, "vectors, points, rotations and yaws")
     return Symmetry(
         turn=turn,
         shift=(shift[0], shift[1], shift[2]),
         vectors=vectors,
-        points=points,
-        rotations=rotations,
-        yaws=yaws,
+        points=tuple(points.values()),
+        rotations=tuple(rotations.values()),
+        yaws=tuple(yaws.values()),
         actions=actions,
         leads=tuple(
-            _lead(each, stem, names, task.actions) for stem, each in _tables(table, "leads")
+            _lead(each, stem, names, task.actions) for stem, each in tables_in(table, "leads")
         ),
         mirror=_mirror(table, names, vectors),
         heading=_heading(table, names, vectors, actions),
         idle=_idle(table, task.actions),
+        displaced=read_displacement(
+            table, names, task.actions, task.tracked, points, {**rotations, **yaws}
+        ),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """The names of a task's observations."""
-
-    where: str
-    names: Sequence[str]
-
-    def entry(self, name: str) -> int:
-        """Return the place of a name; raises PackError where it is not observed."""
-        if name not in self.names:
-            raise PackError(f"{self.where}: the task observes no {name}: {', '.join(self.names)}")
-        return self.names.index(name)
-
-    def require_once(self, entries: Sequence[int], what: str) -> None:
-        """Raise PackError where one entry is to be moved twice."""
-        twice = next((entry for entry in entries if entries.count(entry) > 1), None)
-        if twice is not None:
-            raise PackError(f"{self.where}: {what} have {self.names[twice]} twice")
-
-    def plane(self, stem: str) -> tuple[int, int]:
-        """Return the entries of `stem` along x and y."""
-        return self.entry(f"{stem}_x"), self.entry(f"{stem}_y")
-
-
-def _tables(table: Table, key: str) -> list[tuple[str, Table]]:
-    if not table.has(key):
-        return []
-    inner = table.table(key)
-    return [(stem, inner.table(stem)) for stem in inner.names]
-
-
-def _unit(table: Table) -> float:
-    unit = table.number("unit")
-    if unit <= 0.0:
-        raise PackError(f"{table.where}: unit is {unit}, and must be above 0")
-    table.require_within("unit", (unit,), LARGEST, "m or rad, no mm and no degrees")
-    return unit
-
-
-def _point(table: Table, stem: str, names: _Names) -> ObservedPoint:
+def _point(table: Table, stem: str, names: ObservedNames) -> ObservedPoint:
     table.require_known("unit", "centre")
     entries: tuple[int, ...] = names.plane(stem)
     if f"{stem}_z" in names.names:
         entries = (*entries, names.entry(f"{stem}_z"))
     centre = table.numbers("centre", len(entries))
     table.require_within("centre", centre, REACH, "m, no mm")
-    return ObservedPoint(entries, _unit(table), centre)
+    return ObservedPoint(entries, unit_of(table), centre)
 
 
-def _rotation(table: Table, stem: str, names: _Names) -> ObservedRotation:
+def _rotation(table: Table, stem: str, names: ObservedNames) -> ObservedRotation:
     table.require_known("unit", "up", "sines")
     rx, ry, rz = (names.entry(f"{stem}_{axis}") for axis in TURNS)
     x, y, z = table.numbers("up", 3) if table.has("up") else UPRIGHT
     if abs(math.hypot(x, y, z) - 1.0) > 1e-3:
         raise PackError(f"{table.where}: up is {[x, y, z]}, and no unit vector")
-    return ObservedRotation((rx, ry, rz), _unit(table), (x, y, z), table.flag("sines", True))
+    return ObservedRotation((rx, ry, rz), unit_of(table), (x, y, z), table.flag("sines", True))
 
 
-def _yaw(table: Table, name: str, names: _Names) -> ObservedYaw:
+def _yaw(table: Table, name: str, names: ObservedNames) -> ObservedYaw:
     table.require_known("unit", "sines")
-    return ObservedYaw(names.entry(name), _unit(table), table.flag("sines", True))
+    return ObservedYaw(names.entry(name), unit_of(table), table.flag("sines", True))
 
 
-def _lead(table: Table, stem: str, names: _Names, actions: ActionSpec) -> ObservedLead:
+def _lead(table: Table, stem: str, names: ObservedNames, actions: ActionSpec) -> ObservedLead:
     table.require_known("unit", "by", "arm")
-    by, said = table.number("by"), table.number("arm", 0.0)
-    if by <= 0.0:
-        raise PackError(f"{table.where}: by is {by:g} m, and must be above 0")
-    table.require_within("by", (by,), FARTHEST, "m, no mm")
-    if said not in range(len(actions.arms)):
-        raise PackError(f"{table.where}: arm is {said:g}, and the task has {len(actions.arms)}")
-    arm = int(said)
-    x, y, z = actions.arms[arm].translation
-    if min(x, y, z) <= 0.0:
-        raise PackError(f"{table.where}: arm {arm} does not move along every axis")
-    at_x, at_y = names.plane(stem)
-    first = 7 * arm
-    return ObservedLead(
-        entries=(at_x, at_y, names.entry(f"{stem}_z")),
-        unit=_unit(table),
-        by=by,
-        actions=(first, first + 1, first + 2),
-        step=(x, y, z),
-    )
+    hand = MovedHand.read(table, actions)
+    return ObservedLead(names.space(stem), unit_of(table), hand.by, hand.actions, hand.step)
 
 
-def _mirror(table: Table, names: _Names, vectors: tuple[tuple[int, int], ...]) -> Mirror | None:
+def _mirror(
+    table: Table, names: ObservedNames, vectors: tuple[tuple[int, int], ...]
+) -> Mirror | None:
     if not table.has("mirror"):
         return None
     for other in ("points", "rotations", "yaws"):
@@ -326,7 +233,7 @@ def _mirror(table: Table, names: _Names, vectors: tuple[tuple[int, int], ...]) -
 
 def _heading(
     table: Table,
-    names: _Names,
+    names: ObservedNames,
     vectors: tuple[tuple[int, int], ...],
     actions: tuple[tuple[int, int], ...],
 ) -> Heading | None:

@@ -121,6 +121,49 @@ def test_what_is_wrong_with_a_lead_is_said(tmp_path: Path, lead: str, said: str)
         parsed(tmp_path, f"{SAID}\n[leads]\n{lead}\n")
 
 
+DISPLACED = """
+[displaced]
+by = 0.004
+points = ["hand"]
+"""
+
+
+def test_a_hand_elsewhere_names_what_goes_with_it() -> None:
+    symmetry = read_symmetry(load_task(find("tasks", "zip_tie")))
+    assert symmetry is not None
+    assert symmetry.displaced is not None
+    hand, (place,) = symmetry.displaced.hand, symmetry.displaced.relative
+    assert (hand.arm, hand.by, hand.actions) == (1, 0.005, (7, 8, 9))
+    assert symmetry.displaced.held == (1,)
+    assert symmetry.displaced.points == symmetry.points[2:]
+    assert (place.entries, place.axes) == ((0, 1, 2), symmetry.rotations[0])
+    assert [each.entry for each in symmetry.displaced.enlarged] == [6, 7, 8, 9]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("held = ['task_pin']", "held has task_pin: the task tracks task_cube"),
+        ("hold = ['task_cube']", "do you mean held"),
+        ("arm = 1", "arm is 1, and the task has 1"),
+        ("relative.lead = { unit = 0.01, axes = 'cube' }", "axes has cube, which the file does"),
+        ("enlarged.lead_x = { of = 'opening_x', near = 0.0 }", "near is 0, and must be above 0"),
+        ("enlarged.lead_x = { of = 'openings_x', near = 1.0 }", "observes no openings_x"),
+        ("enlarged.hand_x = { of = 'lead_x', near = 1.0 }", "enlarged have hand_x twice"),
+        ("within.lead_x = [1.0, 0.5]", "lead_x is from 1 to 0.5: from less to more"),
+        ("within.lead_x = [1.0]", "lead_x must be 2 numbers"),
+    ],
+)
+def test_what_is_wrong_with_a_hand_elsewhere_is_said(tmp_path: Path, more: str, said: str) -> None:
+    with pytest.raises(PackError, match=said):
+        parsed(tmp_path, f"{SAID}\n{DISPLACED}{more}\n")
+
+
+def test_places_that_the_file_does_not_name_cannot_be_elsewhere(tmp_path: Path) -> None:
+    with pytest.raises(PackError, match="points has opening, which the file does not name: hand"):
+        parsed(tmp_path, SAID + DISPLACED.replace("hand", "opening"))
+
+
 def test_steps_that_differ_along_x_and_y_cannot_be_turned(tmp_path: Path) -> None:
     task = load_task(find("tasks", "pick_cube"))
     (arm,) = task.actions.arms

@@ -1,0 +1,108 @@
+"""Moments as a hand elsewhere would have shown them, and the way back from there.
+
+Corrective labels, as in CCIL (Ke et al. 2023, arXiv 2310.12972), which Deshpande et al. (2024,
+arXiv 2405.19307) tried at insertion with few demonstrations. Where they learn a model of what an
+action changes, a pack says it: in the air what a hand holds goes where the hand goes.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from enpire.environment import Displacement, MovedHand, ObservedYaw, RelativePlace, Symmetry
+
+DISPLACED = 0.5  # share of examples in which a hand is elsewhere, where it can be
+PACE = 0.8  # of whole actions, at which it goes back
+TINY = 1e-9  # of a rotation [rad]: no axis can be told from it
+GRIPPER, ARM = 6, 7  # place among an arm's entries of an action; how many these are
+
+
+def displaced(
+    symmetry: Symmetry, history: Tensor, actions: Tensor, generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """Return both as if a hand had been elsewhere: it goes back first, and then on as it did.
+
+    Args:
+        symmetry: what the task's pack says; where it names no such hand, all stays as it is.
+        history: observations (batch, history, obs) of the task.
+        actions: (batch, chunk, act), in [-1, 1].
+        generator: of how far each row's hand is from where it was, and of whether it is.
+    """
+    said = symmetry.displaced
+    if said is None:
+        return history, actions
+    by = said.hand.by * (2.0 * torch.rand(len(history), 3, generator=generator) - 1.0)
+    drawn = torch.rand(len(history), 1, generator=generator) < DISPLACED
+    by, drawn = by.to(history.device), drawn.to(history.device)
+    seen = seen_elsewhere(said, history, by)
+    chosen = drawn & _within(said, history) & _within(said, seen)
+    return (
+        torch.where(chosen[..., None], seen, history),
+        back_first(said.hand, actions, torch.where(chosen, by, torch.zeros_like(by))),
+    )
+
+
+def seen_elsewhere(said: Displacement, history: Tensor, by: Tensor) -> Tensor:
+    """Return observations (batch, history, obs) with the hand elsewhere by (batch, 3) [m]."""
+    seen, by = history.clone(), by[:, None]
+    for point in said.points:
+        seen[..., list(point.entries)] += by[..., : len(point.entries)] / point.unit
+    for place in said.relative:
+        along = (by[..., None, :] @ _axes(place, history))[..., 0, :]
+        seen[..., list(place.entries)] += along / place.unit
+    for each in said.enlarged:
+        seen[..., each.entry] = ((seen[..., each.of] - each.at) / each.near).tanh()
+    return seen
+
+
+def back_first(hand: MovedHand, actions: Tensor, by: Tensor) -> Tensor:
+    """Return chunks (batch, chunk, act) that begin with the way back from `by` (batch, 3) [m].
+
+    It takes whole periods, in which nothing else moves and grippers stay; what was done comes so
+    much later.
+    """
+    step = torch.tensor(hand.step, dtype=by.dtype, device=by.device)
+    periods = (by.abs() / (PACE * step)).amax(dim=1).ceil()[:, None]
+    at = torch.arange(actions.shape[1], device=actions.device)[None]
+    begun = (at - periods).clamp(min=0).long()
+    done = actions.gather(1, begun[..., None].expand_as(actions))
+    back = done.clone()
+    back[..., [i for i in range(actions.shape[2]) if i % ARM != GRIPPER]] = 0.0
+    back[..., list(hand.actions)] = (-by / step / periods.clamp(min=1))[:, None]
+    return torch.where((at < periods)[..., None], back, done)
+
+
+def _within(said: Displacement, history: Tensor) -> Tensor:
+    """Whether a hand may be elsewhere where that is observed last, (batch, 1)."""
+    now = history[:, -1]
+    free = torch.ones(len(now), 1, dtype=torch.bool, device=now.device)
+    for each in said.within:
+        value = now[:, each.entry, None]
+        free &= (value > each.low) & (value < each.high)
+    return free
+
+
+def _axes(place: RelativePlace, history: Tensor) -> Tensor:
+    """Return the axes that a place is seen along, as columns, (batch, history, 3, 3)."""
+    of = place.axes
+    if isinstance(of, ObservedYaw):
+        value = history[..., of.entry] * of.unit
+        angle = value.clamp(-1.0, 1.0).asin() if of.sines else value
+        return _turn(torch.nn.functional.pad((angle + place.yaw)[..., None], (2, 0)))
+    vector = history[..., list(of.entries)] * of.unit
+    if of.sines:
+        sine = vector.norm(dim=-1, keepdim=True)
+        vector = vector * sine.clamp(max=1.0).asin() / sine.clamp_min(TINY)
+    return _turn(vector) @ _turn(vector.new_tensor([0.0, 0.0, place.yaw]))
+
+
+def _turn(vector: Tensor) -> Tensor:
+    """Return the matrices (..., 3, 3) of rotation vectors (..., 3) [rad] (Rodrigues)."""
+    angle = vector.norm(dim=-1)[..., None, None]
+    x, y, z = (vector / vector.norm(dim=-1, keepdim=True).clamp_min(TINY)).unbind(dim=-1)
+    zero = torch.zeros_like(x)
+    cross = torch.stack([zero, -z, y, z, zero, -x, -y, x, zero], dim=-1).reshape(*x.shape, 3, 3)
+    one = torch.eye(3, dtype=vector.dtype, device=vector.device)
+    turned: Tensor = one + angle.sin() * cross + (1.0 - angle.cos()) * cross @ cross
+    return turned
