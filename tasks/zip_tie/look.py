@@ -33,7 +33,7 @@ from .frames import HEAD, LEFT, hand_rotation
 from .strap import TIP
 
 CENTRE = np.array([0.42, -0.015, 0.175])  # that both cameras look at [m]
-CAMERAS = {"front": (0.38, 8.0, 30.0), "side": (0.38, 40.0, 33.0)}  # away [m], round, above [deg]
+CAMERAS = {"front": (0.38, -6.0, 40.0), "side": (0.38, 30.0, 30.0)}  # away [m], round, above [deg]
 ROLL = 20.0  # of both about where they look: edges then cross rows and columns of pixels [deg]
 
 GREEN, MAGENTA, CYAN = (105.0, 155.0), (285.0, 335.0), (170.0, 200.0)  # of label, strap, tip [deg]
@@ -187,24 +187,24 @@ def find_head(seen: Sequence[Colours], hand: FloatArray, hand_frame: FloatArray)
         at: FloatArray = begin + pose[:3] - turned(pose) @ LABEL_AT
         return at
 
-    fits: list[tuple[float, FloatArray]] = []
+    fits: list[tuple[FloatArray, FloatArray]] = []  # misses, and the pose that leaves them
     for start in STARTS:
         tried = fitted(start)
-        miss_all = float(np.linalg.norm(off(tried)))
+        misses = off(tried)
         leans = abs(tried[3]) > MOST_LEAN or np.linalg.norm(tried[3:]) > MOST_TURNED
         slid = (abs((lies_at(tried) - hand) @ nominal) > SLID).any()
-        if leans or slid or max(shown(tried)) > LARGEST or abs(off(tried)).max() > UNLIKE:
+        if leans or slid or max(shown(tried)) > LARGEST or abs(misses).max() > UNLIKE:
             continue
-        fits.append((miss_all, tried))
-        if miss_all < FITS:
+        fits.append((misses, tried))
+        if np.linalg.norm(misses) < FITS:
             fits = fits[-1:]
             break
     if not fits:
         return None
-    _, pose = min(fits, key=lambda fit: fit[0])
+    misses, pose = min(fits, key=lambda fit: float(np.linalg.norm(fit[0])))
     if any(np.linalg.norm(other[3:] - pose[3:]) > AGREE for _, other in fits):
         return None
-    unlike = abs(off(pose)).max()
+    unlike = abs(misses).max()
     at, frame = lies_at(pose), turned(pose)
     pixel = max(np.linalg.norm(p.camera.position - hand) / p.camera.focal for p in found)
     hidden = max(0.0, 1.0 - min(shown(pose)) / WHOLE) * ONE_VIEW * LENGTH

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from enpire.environment import Camera, ColourPatch
 from enpire.types import FloatArray
 
-from .frames import BUNDLE_HALF, MOST_LEANING, leans
+from .frames import BUNDLE_HALF, leans
 from .look import Body, Colours
 
 BUNDLE = np.array([0.42, -0.030, 0.166])  # its stand is screwed to the bench; it lies along x [m]
@@ -51,17 +51,29 @@ UNEVEN = 0.0015  # that distances may differ in the middle [m]
 FROM_HEAD = 0.008  # that the strap's plane may cross the axis from where the head's does [m]
 
 
-def turns_seen(seen: Sequence[Colours], head: Body, loop: tuple[float, float]) -> float:
+@dataclass(frozen=True, slots=True)
+class LoopPlane:
+    """The plane of a loop.
+
+    crosses: where it crosses the bundle's axis, from the bundle's middle towards the post [m].
+    accuracy: how far that may be off [mm]. leans: how far it turns from across the bundle [rad].
+    """
+
+    crosses: float
+    accuracy: float
+    leans: float
+
+
+def turns_seen(seen: Sequence[Colours], head: Body, loop: LoopPlane) -> float:
     """How far round the bundle label, strap and tip go: a turn less the widest gap [turns].
 
     They go where a view shows them, and where bundle and stand hide them from every view that does
     not. 0 if the loop's plane passes beside the bundle. Not a number if it passes by one of its
     ends, or if one view has so little that the strap need not go round the bundle, and another has
-    more. loop: where that plane crosses the bundle's axis, as `loop_crosses` has it.
+    more. loop: that plane, as `loop_plane` has it.
     """
-    crosses, accuracy = loop
-    unsure = 1e-3 * accuracy if accuracy < BY_HEAD else LEANS
-    beyond = abs(crosses) - BUNDLE_HALF
+    unsure = 1e-3 * loop.accuracy if loop.accuracy < BY_HEAD else LEANS
+    beyond = abs(loop.crosses) - BUNDLE_HALF
     if not seen or beyond > unsure:
         return 0.0
     if not beyond < -unsure:
@@ -78,20 +90,19 @@ def from_middle(head: Body) -> float:
     return float(_on_axis(head)[0] - BUNDLE[0])
 
 
-def loop_crosses(seen: Sequence[Colours], head: Body) -> tuple[float, float]:
-    """The same for the loop's plane, towards the post [m], and how far that may be off [mm].
+def loop_plane(seen: Sequence[Colours], head: Body) -> LoopPlane:
+    """The loop's plane, from two views.
 
     The plane in which the strap has the same distance from the bundle's axis in both views, sector
     by sector: least squares by Gauss and Newton, which what is hidden in part weighs little in. As
-    the head's plane has it where too little is seen, or what is seen does not fit. Not a number
-    for a loop that may tip over.
+    the head's plane has it where too little is seen, or what is seen does not fit.
     """
-    by_head = from_middle(head) + TWISTED, BY_HEAD
-    if len(seen) != 2:
-        return by_head
     normal = head.frame[:, 1] / head.frame[0, 1]
     off = head.middle - BUNDLE
     plane = np.array([normal @ off, normal[1], normal[2]])
+    by_head = LoopPlane(from_middle(head) + TWISTED, BY_HEAD, leans(plane))
+    if len(seen) != 2:
+        return by_head
     views = [_StrapRays.of(one) for one in seen]
     sectors = (np.arange(SECTORS) + 0.5) * 2 * np.pi / SECTORS
     aside = (sectors - np.arctan2(off[2], off[1]) + np.pi) % (2 * np.pi) - np.pi
@@ -116,9 +127,9 @@ def loop_crosses(seen: Sequence[Colours], head: Body) -> tuple[float, float]:
         if abs(moved).max() < STILL:
             break
     uneven = np.nanmedian(abs(unlike(plane)))
-    if uneven > UNEVEN or abs(plane[0] - by_head[0]) > FROM_HEAD:
+    if uneven > UNEVEN or abs(plane[0] - by_head.crosses) > FROM_HEAD:
         return by_head
-    return (float(plane[0]) if leans(plane) < MOST_LEANING else np.nan), BY_STRAP
+    return LoopPlane(float(plane[0]), BY_STRAP, leans(plane))
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ class ZipTie(Task):
     instruction = "Feed the tail of the zip tie through its head until it holds."
     time_limit = 10.0
     force_limit = 40.0
-    probe_limit = 3.0
+    probe_limit = 4.2
     restore_limit = 40.0
     tracked = (
         "task_head",
