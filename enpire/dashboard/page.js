@@ -152,7 +152,7 @@
     });
     findRuns();
     const live = lines.filter((line) => line.live).length;
-    text($("folder-counts"), lines.length ? `${lines.length} runs in ${about.folder}, ${live} under way` : `There is no run in ${about.folder} yet.`);
+    text($("folder-counts"), lines.length ? `${lines.length} ${lines.length === 1 ? "run" : "runs"} in ${about.folder}, ${live} under way` : `There is no run in ${about.folder} yet.`);
   }
 
   function findRuns() {

@@ -121,8 +121,10 @@ class Symmetry:
         parts = {name: tuple(kind(**each) for each in said[name]) for name, kind in kinds.items()}
         single = {"mirror": Mirror, "heading": Heading, "idle": Idleness}
         whole = {name: said[name] and kind(**said[name]) for name, kind in single.items()}
-        displaced = said["displaced"] and Displacement.of(said["displaced"])
-        return cls(**{**said, **parts, **whole, "displaced": displaced})
+        displaced = said.get("displaced")  # what was written before 2026-11-28 has none
+        return cls(
+            **{**said, **parts, **whole, "displaced": displaced and Displacement.of(displaced)}
+        )
 
 
 def symmetry_of(stations: StationBackend) -> Symmetry | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -138,6 +139,14 @@ def test_a_hand_elsewhere_names_what_goes_with_it() -> None:
     assert symmetry.displaced.points == symmetry.points[2:]
     assert (place.entries, place.axes) == ((0, 1, 2), symmetry.rotations[0])
     assert [each.entry for each in symmetry.displaced.enlarged] == [6, 7, 8, 9]
+
+
+def test_what_was_written_before_hands_were_shown_elsewhere_is_read() -> None:
+    symmetry = read_symmetry(load_task(find("tasks", "zip_tie")))
+    assert symmetry is not None
+    said = json.loads(symmetry.to_json())
+    del said["displaced"]
+    assert Symmetry.from_json(json.dumps(said)) == replace(symmetry, displaced=None)
 
 
 @pytest.mark.parametrize(
