@@ -1,8 +1,7 @@
 """Moments as a hand elsewhere would have shown them, and the way back from there.
 
-Corrective labels, as in CCIL (Ke et al. 2023, arXiv 2310.12972), which Deshpande et al. (2024,
-arXiv 2405.19307) tried at insertion with few demonstrations. Where they learn a model of what an
-action changes, a pack says it: in the air what a hand holds goes where the hand goes.
+Corrective labels, as in CCIL (Ke et al. 2023, arXiv 2310.12972). Where they learn a model of what
+an action changes, a pack says it: in the air what a hand holds goes where the hand goes.
 """
 
 from __future__ import annotations

@@ -39,6 +39,8 @@ def test_built_in_packs_are_found_from_anywhere(here: Path) -> None:
 def test_search_order(here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     built_in = find("tasks", "zip_tie").folder
     roots = [tmp_path / "one", tmp_path / "two"]
+    for root in roots:
+        root.mkdir()
     monkeypatch.setenv("ENPIRE_PACKS", os.pathsep.join(map(str, roots)))
     assert find("tasks", "zip_tie").folder == built_in
     for root in (roots[1], roots[0], here):

@@ -29,7 +29,7 @@ msgpack = pytest.importorskip("msgpack")
 client = pytest.importorskip("websockets.sync.client")
 exceptions = pytest.importorskip("websockets.exceptions")
 
-SECRET = "a token of some length"
+SECRET = "a-token-of-some-length"
 PATIENCE_S = 30.0
 
 
@@ -125,9 +125,10 @@ def test_other_machines_need_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(UsageError, match="--token"):
             access_to(host, False)
         assert access_to(host, True).token
-    monkeypatch.setenv(TOKEN, "guess")
-    with pytest.raises(UsageError, match="short"):
-        access_to("0.0.0.0", True)
+    for said, why in (("guess", "short"), ("a token of some length", "has a space")):
+        monkeypatch.setenv(TOKEN, said)
+        with pytest.raises(UsageError, match=why):
+            access_to("0.0.0.0", True)
 
 
 def test_idle_connections_take_no_threads_and_are_few(

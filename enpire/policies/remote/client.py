@@ -26,6 +26,17 @@ QUIET.propagate = False
 REFUSED = range(400, 500)  # answers that do not change by asking again
 
 
+def token_said() -> str | None:
+    """Return the token that the environment has; raises UsageError for one that no header takes."""
+    token = os.environ.get(TOKEN)
+    if token and not (token.isascii() and token.isprintable() and " " not in token):
+        raise UsageError(
+            f"the variable {TOKEN} has a space, the end of a line or another letter that no "
+            "token has: set it without"
+        )
+    return token
+
+
 class PolicyClient:
     """One connection, opened when it is needed.
 
@@ -118,12 +129,7 @@ class PolicyClient:
             raise UsageError(
                 "remote policies need websockets: pip install 'enpire[vla]'"
             ) from error
-        within, token = min(within, OPEN_S), os.environ.get(TOKEN)
-        if token and not (token.isascii() and token.isprintable() and " " not in token):
-            raise UsageError(
-                f"the variable {TOKEN} has a space, the end of a line or another letter that no "
-                "token has: set it without"
-            )
+        within, token = min(within, OPEN_S), token_said()
         try:
             opened = connect(
                 self.address,

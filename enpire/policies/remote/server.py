@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import secrets
 import time
 from collections import deque
@@ -27,7 +26,7 @@ from enpire.policies.chunk_sampler import Answers
 from enpire.policies.composed import BASES, eyes
 from enpire.policies.policy import Policy
 from enpire.policies.policy_runner import ChunkRequest, PolicyController, PolicyState
-from enpire.policies.remote.client import TOKEN
+from enpire.policies.remote.client import TOKEN, token_said
 from enpire.policies.remote.policy import PICTURE, SAYS, VERSION
 from enpire.policies.remote.waiting import Waiting
 from enpire.policies.remote.wire import pack, unpack
@@ -229,7 +228,7 @@ def access_to(host: str, locked: bool) -> Access:
             f"--host {host} is reached by other machines: give --token, and to its clients what is "
             f"in {TOKEN}"
         )
-    token = os.environ.get(TOKEN) or secrets.token_urlsafe(24)
+    token = token_said() or secrets.token_urlsafe(24)
     if locked and len(token) < TOKEN_LENGTH:
         raise UsageError(f"the token in {TOKEN} is short: {TOKEN_LENGTH} letters at least")
     return Access(host, "default-src 'none'", (), token=token, locked=locked)
