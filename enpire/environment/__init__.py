@@ -36,6 +36,7 @@ from enpire.environment.core.intervention import (
 )
 from enpire.environment.core.jobs import Job
 from enpire.environment.core.observed import (
+    UPRIGHT,
     MovedHand,
     ObservedLead,
     ObservedPoint,
@@ -76,6 +77,7 @@ from enpire.environment.stations.stations import Stations
 from enpire.renamed import renamed
 
 __all__ = [
+    "UPRIGHT",
     "ActionSpec",
     "ArmAction",
     "Camera",

@@ -9,11 +9,18 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from enpire.environment import Displacement, MovedHand, ObservedYaw, RelativePlace, Symmetry
+from enpire.environment import (
+    UPRIGHT,
+    Displacement,
+    MovedHand,
+    ObservedYaw,
+    RelativePlace,
+    Symmetry,
+)
+from enpire.improvement.scene_symmetry import TINY, angle_of
 
 DISPLACED = 0.5  # share of examples in which a hand is elsewhere, where it can be
 PACE = 0.8  # of whole actions, at which it goes back
-TINY = 1e-9  # of a rotation [rad]: no axis can be told from it
 GRIPPER, ARM = 6, 7  # place among an arm's entries of an action; how many these are
 
 
@@ -84,24 +91,25 @@ def _within(said: Displacement, history: Tensor) -> Tensor:
 
 def _axes(place: RelativePlace, history: Tensor) -> Tensor:
     """Return the axes that a place is seen along, as columns, (batch, history, 3, 3)."""
-    of = place.axes
+    of, upright = place.axes, history.new_tensor(UPRIGHT)
     if isinstance(of, ObservedYaw):
-        value = history[..., of.entry] * of.unit
-        angle = value.clamp(-1.0, 1.0).asin() if of.sines else value
-        return _turn(torch.nn.functional.pad((angle + place.yaw)[..., None], (2, 0)))
+        yaw = angle_of(history[..., of.entry] * of.unit, of.sines)
+        return _turn(upright.expand(*yaw.shape, 3), yaw + place.yaw)
     vector = history[..., list(of.entries)] * of.unit
-    if of.sines:
-        sine = vector.norm(dim=-1, keepdim=True)
-        vector = vector * sine.clamp(max=1.0).asin() / sine.clamp_min(TINY)
-    return _turn(vector) @ _turn(vector.new_tensor([0.0, 0.0, place.yaw]))
+    length = vector.norm(dim=-1)
+    turned = _turn(vector / length[..., None].clamp_min(TINY), angle_of(length, of.sines))
+    return turned @ _turn(upright, upright.new_tensor(place.yaw))
 
 
-def _turn(vector: Tensor) -> Tensor:
-    """Return the matrices (..., 3, 3) of rotation vectors (..., 3) [rad] (Rodrigues)."""
-    angle = vector.norm(dim=-1)[..., None, None]
-    x, y, z = (vector / vector.norm(dim=-1, keepdim=True).clamp_min(TINY)).unbind(dim=-1)
+def _turn(axis: Tensor, angle: Tensor) -> Tensor:
+    """Return the matrices (..., 3, 3) that turn about unit axes (..., 3) by angles (...) [rad].
+
+    By Rodrigues' formula.
+    """
+    x, y, z = axis.unbind(dim=-1)
     zero = torch.zeros_like(x)
     cross = torch.stack([zero, -z, y, z, zero, -x, -y, x, zero], dim=-1).reshape(*x.shape, 3, 3)
-    one = torch.eye(3, dtype=vector.dtype, device=vector.device)
-    turned: Tensor = one + angle.sin() * cross + (1.0 - angle.cos()) * cross @ cross
+    one = torch.eye(3, dtype=axis.dtype, device=axis.device)
+    sin, cos = angle.sin()[..., None, None], angle.cos()[..., None, None]
+    turned: Tensor = one + sin * cross + (1.0 - cos) * cross @ cross
     return turned

@@ -118,8 +118,7 @@ def moved_by(
         entries = list(rotation.entries)
         seen[..., entries] = _turned(history[..., entries], rotation, turn)
     for yaw in symmetry.yaws:
-        value = history[..., yaw.entry] * yaw.unit
-        angle = turn + (value.clamp(-1.0, 1.0).asin() if yaw.sines else value)
+        angle = turn + angle_of(history[..., yaw.entry] * yaw.unit, yaw.sines)
         seen[..., yaw.entry] = (angle.sin() if yaw.sines else angle) / yaw.unit
     for plane in symmetry.actions:
         turn_plane(done, plane, cos, sin)
@@ -146,6 +145,11 @@ def led_further(
         seen[..., list(lead.entries)] += (further[:, None] / lead.unit).to(seen.device)
         done[..., list(lead.actions)] -= back.to(done.device)
     return seen, done
+
+
+def angle_of(value: Tensor, sines: bool) -> Tensor:
+    """Return angles [rad] that are observed as they are, or as their sines."""
+    return value.clamp(-1.0, 1.0).asin() if sines else value
 
 
 def _reflect_plane(values: Tensor, plane: tuple[int, int], cos: float, sin: float) -> None:
@@ -180,7 +184,7 @@ def _turned(values: Tensor, rotation: ObservedRotation, turn: Tensor) -> Tensor:
     """Return rotation vectors (batch, rows, 3), in their unit, after a turn (batch, 1)."""
     vector = values * rotation.unit
     length = vector.norm(dim=-1, keepdim=True)
-    angle = length.clamp(max=1.0).asin() if rotation.sines else length
+    angle = angle_of(length, rotation.sines)
     imaginary = vector / length.clamp_min(TINY) * (angle / 2).sin()
     real = (angle / 2).cos()
     # The quaternion of the turn, times that of the rotation.

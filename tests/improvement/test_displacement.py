@@ -8,17 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from enpire.environment import Displacement, Symmetry, load_task, read_symmetry
+from enpire.environment import Displacement
 from enpire.improvement.displacement import PACE, back_first, displaced, seen_elsewhere
-from enpire.packs import find
+from tests.improvement.symmetries import named
 
 CHUNK = 8
-
-
-def named(task: str) -> Symmetry:
-    symmetry = read_symmetry(load_task(find("tasks", task)))
-    assert symmetry is not None
-    return symmetry
 
 
 def displacement(task: str) -> Displacement:
@@ -96,13 +90,3 @@ def test_the_way_back_comes_first_and_what_was_done_so_much_later() -> None:
         assert back[:, 7:10].abs().max() <= PACE + 1e-6
         assert not back[:, [*range(6), *range(10, 13)]].any(), "nothing else moves"
         assert torch.equal(back[:, [6, 13]], actions[row, :1, [6, 13]].expand(periods, 2))
-
-
-def test_where_no_pack_names_a_hand_all_stays_as_it_was() -> None:
-    history, actions = torch.ones(3, 1, 16), torch.ones(3, 2, 7)
-    generator = torch.Generator().manual_seed(0)
-    before = generator.get_state()
-    seen, done = displaced(named("pick_cube"), history, actions, generator)
-    assert torch.equal(seen, history)
-    assert torch.equal(done, actions)
-    assert torch.equal(generator.get_state(), before), "a run made before draws as it did"

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+import pytest
 import torch
+from torch import Tensor
 
 from enpire.environment import (
     ObservedRotation,
     Symmetry,
     build_stations,
-    load_task,
-    read_symmetry,
 )
 from enpire.improvement.data import examples
+from enpire.improvement.displacement import displaced
 from enpire.improvement.scene_symmetry import (
     TAKEN_BACK,
     led_further,
@@ -23,16 +25,10 @@ from enpire.improvement.scene_symmetry import (
     moved_by,
     scales,
 )
-from enpire.packs import find
 from enpire.policies import ChunkSpec
 from enpire.types import FloatArray
+from tests.improvement.symmetries import named
 from tests.store.samples import episode
-
-
-def named(task: str) -> Symmetry:
-    symmetry = read_symmetry(load_task(find("tasks", task)))
-    assert symmetry is not None
-    return symmetry
 
 
 def test_actions_turn_with_the_scene_and_heights_and_grippers_stay() -> None:
@@ -89,11 +85,12 @@ def test_a_setpoint_further_ahead_is_taken_back_by_the_chunk() -> None:
     assert not done[..., [*range(7), *range(10, 14)]].any(), "only that hand is moved"
 
 
-def test_leads_that_no_pack_names_stay_as_they_were() -> None:
+@pytest.mark.parametrize("shown", [led_further, displaced])
+def test_what_no_pack_names_stays_as_it_was(shown: Callable[..., tuple[Tensor, Tensor]]) -> None:
     history, actions = torch.ones(3, 1, 16), torch.ones(3, 2, 7)
     generator = torch.Generator().manual_seed(0)
     before = generator.get_state()
-    seen, done = led_further(named("pick_cube"), history, actions, generator)
+    seen, done = shown(named("pick_cube"), history, actions, generator)
     assert torch.equal(seen, history)
     assert torch.equal(done, actions)
     assert torch.equal(generator.get_state(), before), "a run made before draws as it did"
