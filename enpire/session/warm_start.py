@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enpire.errors import UsageError
+from enpire.session.values import RANDOM
 
 if TYPE_CHECKING:
     from enpire.environment import StationBackend
@@ -27,8 +28,13 @@ def warm_start_settings(given: dict[str, Any]) -> dict[str, Any]:
 
     Raises:
         StoreError, PolicyError: there is no such policy.
-        UsageError: it is a script.
+        UsageError: it is a script, or random actions.
     """
+    if given.get("policy") == RANDOM:
+        raise UsageError(
+            "--policy random: random actions learn nothing; leave it out, and the loop begins with "
+            "demonstrations. enpire eval --policy random measures them"
+        )
     if (script := str(given.get("policy", ""))).endswith(".py"):
         raise UsageError(
             f"--policy {script}: a script learns nothing; --demonstrator {script} has a gym: task "

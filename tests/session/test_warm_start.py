@@ -31,6 +31,11 @@ def test_a_script_is_no_policy_to_begin_with() -> None:
         warm_start_settings({"policy": "mine.py"})
 
 
+def test_random_actions_are_no_policy_to_begin_with() -> None:
+    with pytest.raises(UsageError, match="random actions learn nothing"):
+        warm_start_settings({"policy": "random"})
+
+
 def test_demonstrations_that_are_there_are_not_given_again() -> None:
     made = warm_start_settings({"demonstrations_of": "runs/shown"})
     assert made["demonstrations"] == 0
