@@ -65,7 +65,7 @@ def add_options(parser: Parser) -> None:
         default={},
         metavar="THEIRS=OURS,...",
         help="what entries and cameras are called there and here; entries are then put in order "
-        "by name",
+        "by name. COLUMN:THEIRS=OURS is of one column alone",
     )
     meaning.add_argument(
         "--fps",
@@ -203,4 +203,9 @@ def _renamed(text: str) -> dict[str, str]:
     pairs = [part.split("=") for part in text.split(",")]
     if any(len(pair) != 2 or not all(pair) for pair in pairs):
         raise argparse.ArgumentTypeError(f"{text!r}: write THEIRS=OURS, several with commas")
+    names = [theirs.strip() for theirs, _ in pairs]
+    if again := [name for name in names if names.count(name) > 1]:
+        raise argparse.ArgumentTypeError(
+            f"{again[0]!r} is renamed twice: write COLUMN:{again[0]}=OURS for a column of its own"
+        )
     return {theirs.strip(): ours.strip() for theirs, ours in pairs}
