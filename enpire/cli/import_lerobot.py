@@ -151,9 +151,9 @@ def run(options: Namespace) -> int:
 
 def _wanted(task: str, python: str, world: str) -> TaskInterface:
     """What a task shows and is acted on by, with its starts."""
-    from enpire.datasets import TaskInterface, first_seen, moved_by
+    from enpire.datasets import TaskInterface, demonstrated, first_seen, moved_by
     from enpire.environment import Order, open_stations
-    from enpire.environment.core.station_backend import Tasked
+    from enpire.environment.core.station_backend import Tasked, grippers, instruction
 
     stations = open_stations(Order(task, python=python, world=world), 1)
     try:
@@ -163,12 +163,26 @@ def _wanted(task: str, python: str, world: str) -> TaskInterface:
         if close := getattr(stations, "close", None):  # an environment's workers
             close()
     # What an export calls them, too: neither an action nor an environment has names of its own.
-    seen, robot = tuple(f"observation_{i}" for i in range(stations.observation_size)), ""
+    seen = tuple(f"observation_{i}" for i in range(stations.observation_size))
+    robot, words = "", ""
     if isinstance(stations, Tasked) and not task.startswith(GYM):
         seen, robot = tuple(stations.task.observation_names), stations.task.robot
+        words = instruction(stations)
     done = tuple(f"action_{i}" for i in range(stations.action_size))
     rate = 1.0 / stations.period
-    return TaskInterface(stations.name, seen, done, rate, starts, moves, gains, robot)
+    return TaskInterface(
+        stations.name,
+        seen,
+        done,
+        rate,
+        starts,
+        moves,
+        gains,
+        robot,
+        instruction=words,
+        grippers=grippers(stations),
+        demonstrated=lambda: demonstrated(stations),
+    )
 
 
 def _station(task: str, world: str, images: int) -> tuple[ArmModel | None, Shown | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,9 @@ class TaskInterface:
     first in some of its episodes, (n, obs); none: not compared. moves: how its actions go with what
     changes, as `going_with`; gains: by how much, as `gains_of`; likewise. robot: what it is for;
     empty: whatever. motors: what LeRobot calls the axes of its arms, by whose positions it is acted
-    on, too; empty: unknown.
+    on, too; empty: unknown. instruction: what is to be done, in words; empty: unknown. grippers:
+    entries of an action that open and close hands. demonstrated: actions of a demonstration of its
+    own, (n, act), made when it is called; None: not compared.
     """
 
     task: str
@@ -49,6 +51,9 @@ class TaskInterface:
     gains: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
     robot: str = ""
     motors: tuple[str, ...] = ()
+    instruction: str = ""
+    grippers: tuple[int, ...] = ()
+    demonstrated: Callable[[], FloatArray] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,7 @@ def demonstrations(
         *meaning.said,
         moved,
         twice,
+        notices.cut_off(source.frames, good),
         *notices.noticed(
             meaning.frames,
             source.about,

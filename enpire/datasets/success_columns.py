@@ -9,9 +9,10 @@ from enpire.datasets.columns import DONE, SUCCESS
 from enpire.datasets.compatibility import Allowed, listed
 from enpire.datasets.folder import Frames
 from enpire.errors import StoreError
-from enpire.types import Flags
+from enpire.types import Flags, Outcome
 
-NEXT_SUCCESS = "next.success"
+NEXT_SUCCESS, VERDICT = "next.success", "verdict"
+OUTCOMES = frozenset(Outcome)
 EVERY = "all"  # as a column of success: every episode is one
 
 
@@ -44,6 +45,8 @@ def successes(
                 f"{str(found[differ[0]]).lower()} and {other} says {str(said[differ[0]]).lower()}: "
                 "name the one that counts with --success-column"
             )
+    if not allowed.success and VERDICT in features:
+        _require_verdicts(frames, column, found)
     lost = lost_again(frames, flags)
     return found, f"by {column}{', ' + lost if lost else ''}"
 
@@ -56,7 +59,7 @@ def success_columns(features: Mapping[str, Any], allowed: Allowed) -> list[str]:
             f"--success-column {EVERY} if each of them is one"
         )
     if allowed.success in ("", EVERY):
-        return [name for name in (SUCCESS, NEXT_SUCCESS) if name in features]
+        return [name for name in (SUCCESS, NEXT_SUCCESS, VERDICT) if name in features]
     if allowed.success not in features:
         raise StoreError(
             f"there is no column {allowed.success}; there are {listed(sorted(features), 30)}"
@@ -70,6 +73,27 @@ def lost_again(frames: Frames, success: Flags) -> str:
     count = sum(bool(part.any() and not part[-1]) for part in parts)
     good = sum(bool(part.any()) for part in parts)
     return f"which is false at the end of {count} of {good} successes" if count else ""
+
+
+def _require_verdicts(frames: Frames, column: str, found: list[bool]) -> None:
+    """See whether verdicts in words are those of `column`, as far as we know the words.
+
+    found: of each episode, whether it was a success by that column.
+
+    Raises:
+        StoreError: one says otherwise.
+    """
+    for extent, good in zip(frames.extents, found, strict=True):
+        told = frames.table[VERDICT].slice(extent.first, extent.length).unique().to_pylist()
+        flat = [one for each in told for one in (each if isinstance(each, list) else [each])]
+        known = [one for one in flat if isinstance(one, str) and one.strip().lower() in OUTCOMES]
+        words = {Outcome(one.strip().lower()) for one in known}
+        if words and (Outcome.SUCCESS in words) is not good:
+            raise StoreError(
+                f"{frames.folder}: episode {extent.index}: {column} says {str(good).lower()} and "
+                f"{VERDICT} says {known[0]!r}: correct the one that is wrong, or say "
+                f"--success-column {column}"
+            )
 
 
 def _by_column(frames: Frames, column: str, flags: Flags) -> list[bool]:
