@@ -38,6 +38,7 @@ from tests.datasets import wrong
 from tests.datasets.recorder import KEYS, MOTORS, Setup, Take, between, record, take
 
 STATE, ACTION = "observation.state", "action"
+EPISODES = "meta/episodes/*/*.parquet"
 DATA = DATA_PATH.format(chunk_index=0, file_index=0)
 TICKS = {motor: (800 + 10 * i, 3300 - 20 * i) for i, motor in enumerate(MOTORS[:4])}
 TICKS["wrist_roll"] = (0, 4095)  # a whole turn, as lerobot-calibrate writes it
@@ -422,6 +423,16 @@ def test_a_task_that_feels_forces_is_refused(bench: Bench, tmp_path: Path) -> No
     assert len(demonstrations(made.write(tmp_path), wanted, None, arms).episodes) == 4
 
 
+def begin_earlier(folder: Path, column: str, seconds: float) -> None:
+    """Say of the second episode's video that it begins so much earlier than it does."""
+    (path,) = folder.glob(EPISODES)
+    table, name = pq.read_table(path), f"videos/{column}/from_timestamp"
+    begins = table[name].to_pylist()
+    begins[1] -= seconds
+    table = table.set_column(table.column_names.index(name), name, pa.array(begins))
+    pq.write_table(table, path)
+
+
 def test_videos_are_read_at_their_frames(bench: Bench, tmp_path: Path) -> None:
     """Of two episodes in one file, whose shades tell the frame."""
     filmed = Setup(cameras=CAMERAS, size=(64, 48), blank=True)
@@ -432,6 +443,17 @@ def test_videos_are_read_at_their_frames(bench: Bench, tmp_path: Path) -> None:
         assert np.abs(one.pictures.astype(int) - other.pictures).max() <= 3
     (video,) = (folder / "videos" / "observation.images.top").glob("*/*.mp4")
     data = video.read_bytes()
+    lengths = [e["length"] for e in pq.read_table(next(folder.glob(EPISODES))).to_pylist()]
+    begin_earlier(folder, "observation.images.top", -10 / 30)
+    words = rf"{video}: episode 1 .* needs {lengths[1]} frames, and the video has {lengths[1] - 10}"
+    with pytest.raises(StoreError, match=words):
+        bench.taken(folder)
+    begin_earlier(folder, "observation.images.top", 15 / 30)
+    words = rf"{video}: episode 0 .* needs {lengths[0]} frames, and the video has {lengths[0] - 5}"
+    with pytest.raises(StoreError, match=words):
+        bench.taken(folder)
+    begin_earlier(folder, "observation.images.top", -5 / 30)
+    bench.taken(folder)
     video.write_bytes(data[: len(data) // 2])
     with pytest.raises(StoreError, match="cannot be read from it"):
         bench.taken(folder)
