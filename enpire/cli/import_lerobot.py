@@ -65,7 +65,7 @@ def add_options(parser: Parser) -> None:
         default={},
         metavar="THEIRS=OURS,...",
         help="what entries and cameras are called there and here; entries are then put in order "
-        "by name",
+        "by name. COLUMN:THEIRS=OURS is of one column alone",
     )
     meaning.add_argument(
         "--fps",
@@ -151,9 +151,9 @@ def run(options: Namespace) -> int:
 
 def _wanted(task: str, python: str, world: str) -> TaskInterface:
     """What a task shows and is acted on by, with its starts."""
-    from enpire.datasets import TaskInterface, first_seen, moved_by
+    from enpire.datasets import TaskInterface, demonstrated, first_seen, moved_by
     from enpire.environment import Order, open_stations
-    from enpire.environment.core.station_backend import Tasked
+    from enpire.environment.core.station_backend import Tasked, grippers, instruction
 
     stations = open_stations(Order(task, python=python, world=world), 1)
     try:
@@ -163,12 +163,26 @@ def _wanted(task: str, python: str, world: str) -> TaskInterface:
         if close := getattr(stations, "close", None):  # an environment's workers
             close()
     # What an export calls them, too: neither an action nor an environment has names of its own.
-    seen, robot = tuple(f"observation_{i}" for i in range(stations.observation_size)), ""
+    seen = tuple(f"observation_{i}" for i in range(stations.observation_size))
+    robot, words = "", ""
     if isinstance(stations, Tasked) and not task.startswith(GYM):
         seen, robot = tuple(stations.task.observation_names), stations.task.robot
+        words = instruction(stations)
     done = tuple(f"action_{i}" for i in range(stations.action_size))
     rate = 1.0 / stations.period
-    return TaskInterface(stations.name, seen, done, rate, starts, moves, gains, robot)
+    return TaskInterface(
+        stations.name,
+        seen,
+        done,
+        rate,
+        starts,
+        moves,
+        gains,
+        robot,
+        instruction=words,
+        grippers=grippers(stations),
+        demonstrated=lambda: demonstrated(stations),
+    )
 
 
 def _station(task: str, world: str, images: int) -> tuple[ArmModel | None, Shown | None]:
@@ -203,4 +217,9 @@ def _renamed(text: str) -> dict[str, str]:
     pairs = [part.split("=") for part in text.split(",")]
     if any(len(pair) != 2 or not all(pair) for pair in pairs):
         raise argparse.ArgumentTypeError(f"{text!r}: write THEIRS=OURS, several with commas")
+    names = [theirs.strip() for theirs, _ in pairs]
+    if again := [name for name in names if names.count(name) > 1]:
+        raise argparse.ArgumentTypeError(
+            f"{again[0]!r} is renamed twice: write COLUMN:{again[0]}=OURS for a column of its own"
+        )
     return {theirs.strip(): ours.strip() for theirs, ours in pairs}

@@ -6,7 +6,7 @@ from enpire.datasets.compatibility import Allowed, TaskInterface
 from enpire.datasets.exporting import export
 from enpire.datasets.importing import Imported, demonstrations
 from enpire.datasets.joints import ArmModel, axes_of
-from enpire.datasets.starts import first_seen, moved_by
+from enpire.datasets.starts import demonstrated, first_seen, moved_by
 
 __all__ = [
     "Allowed",
@@ -16,6 +16,7 @@ __all__ = [
     "Shown",
     "TaskInterface",
     "axes_of",
+    "demonstrated",
     "demonstrations",
     "export",
     "first_seen",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -212,12 +212,12 @@ class CameraColumns:
 
         places = _video_places(frames.folder, column)
         stamps = frames.single(TIME)
+        _require_apart(frames, places, stamps)
         found: list[list[Image]] = []
         for extent, numbers in zip(frames.extents, chosen, strict=True):
             path, begins = places[extent.index]
             rows = [extent.first + number for number in numbers]
-            mine = stamps[extent.first : extent.end]
-            apart = float(np.diff(mine).min()) if len(mine) > 1 else 1.0
+            apart = _spacing(stamps[extent.first : extent.end])
             try:
                 film = decode_video_frames(
                     path,
@@ -227,6 +227,9 @@ class CameraColumns:
                     return_uint8=True,
                 )
             except Exception as error:  # FFmpeg's errors are of many kinds
+                there = _frames_between(path, begins - apart / 2, extent.length * apart)
+                if 0 < there < extent.length:
+                    raise _too_short(path, extent, there) from error
                 raise StoreError(
                     f"{path}: episode {extent.index} cannot be read from it: "
                     f"{str(error).splitlines()[0] if str(error) else type(error).__name__}"
@@ -250,6 +253,52 @@ def _decoded(frames: Frames, extent: Extent, number: int, value: Any) -> Image:
         raise StoreError(
             f"{frames.folder}: episode {extent.index}, frame {number}: its picture cannot be read"
         ) from error
+
+
+def _spacing(stamps: FloatArray) -> float:
+    """The time from one frame of an episode to the next [s]; 1 where there is one frame alone."""
+    return float(np.diff(stamps).min()) if len(stamps) > 1 else 1.0
+
+
+def _require_apart(
+    frames: Frames, places: Mapping[int, tuple[Path, float]], stamps: FloatArray
+) -> None:
+    """See whether each episode's video goes on for as long as the episode does.
+
+    places: as `_video_places` gives them. stamps: of all frames [s].
+
+    Raises:
+        StoreError: another episode's begins before, whose pictures would stand for this one's.
+    """
+    extents = {extent.index: extent for extent in frames.extents}
+    ordered = sorted(extents, key=lambda index: (str(places[index][0]), places[index][1]))
+    for index, after in pairwise(ordered):
+        (path, begins), (other, ends) = places[index], places[after]
+        extent = extents[index]
+        there = round((ends - begins) / _spacing(stamps[extent.first : extent.end]))
+        if path == other and there < extent.length - 1:  # writers round by one
+            raise _too_short(path, extent, there)
+
+
+def _frames_between(path: Path, begins: float, duration: float) -> int:
+    """How many frames a video has from a time on, and for so long [s]; 0 if it cannot be read."""
+    import av
+
+    try:
+        with av.open(str(path)) as container:
+            stream = container.streams.video[0]
+            scale = float(stream.time_base or 0)
+            times = [each.pts * scale for each in container.demux(stream) if each.pts is not None]
+    except (av.FFmpegError, OSError, IndexError):
+        return 0
+    return sum(begins <= time < begins + duration for time in times)
+
+
+def _too_short(path: Path, extent: Extent, there: int) -> StoreError:
+    return StoreError(
+        f"{path}: episode {extent.index} cannot be read from it: it needs {extent.length} frames, "
+        f"and the video has {there}: copy or record it again, or delete that episode"
+    )
 
 
 def _video_places(folder: Path, column: str) -> dict[int, tuple[Path, float]]:

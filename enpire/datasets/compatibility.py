@@ -1,9 +1,9 @@
-"""Whether a dataset means what a task means: names, rate, range, success; and what is assumed."""
+"""Whether a dataset means what a task means: names, rate, range; and what is assumed."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from enpire.datasets.columns import ACTION, DONE, PICTURES, STATE, SUCCESS, WHOLE
+from enpire.datasets.columns import ACTION, PICTURES, STATE, WHOLE
 from enpire.datasets.folder import Frames
 from enpire.errors import StoreError
 from enpire.types import Flags, Float32Array, FloatArray
 
-NEXT_SUCCESS = "next.success"
-EVERY = "all"  # as a column of success: every episode is one
 LARGEST = 1e6  # of any entry: numbers that large are a fault, in whichever unit
 SPIKE, ENTRY = 1000.0, 1.0  # how many times an entry's own spread it may be off; at least of that
 ROUNDED = 1e-5  # an action may be beyond 1 by so much
@@ -39,7 +37,9 @@ class TaskInterface:
     first in some of its episodes, (n, obs); none: not compared. moves: how its actions go with what
     changes, as `going_with`; gains: by how much, as `gains_of`; likewise. robot: what it is for;
     empty: whatever. motors: what LeRobot calls the axes of its arms, by whose positions it is acted
-    on, too; empty: unknown.
+    on, too; empty: unknown. instruction: what is to be done, in words; empty: unknown. grippers:
+    entries of an action that open and close hands. demonstrated: actions of a demonstration of its
+    own, (n, act), made when it is called; None: not compared.
     """
 
     task: str
@@ -51,6 +51,9 @@ class TaskInterface:
     gains: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
     robot: str = ""
     motors: tuple[str, ...] = ()
+    instruction: str = ""
+    grippers: tuple[int, ...] = ()
+    demonstrated: Callable[[], FloatArray] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +62,8 @@ class Allowed:
 
     accept_names: entries are the task's in their order, whatever they are called. by_name: they are
     put in the task's order by their names. rename: what the dataset calls an entry or a camera, and
-    what the task does; entries then go by names too. fps: frames a second, whatever the dataset
-    says; 0: as it says.
+    what the task does, as `renames_in` reads it; entries then go by names too. fps: frames a
+    second, whatever the dataset says; 0: as it says.
     success: the column that says whether an episode was a success, or `all`. clip: actions beyond
     [-1, 1] are taken as full ones. accept_motion: actions may move things the other way. degrees:
     joints are in degrees; calibration: or normalised, by this file of LeRobot's.
@@ -94,6 +97,22 @@ class Chosen:
 def seen_column(features: Mapping[str, Any]) -> str:
     """The column that has a task's observations: beside pictures the state is less than that."""
     return WHOLE if WHOLE in features else STATE
+
+
+def renames_in(column: str, rename: Mapping[str, str]) -> dict[str, str]:
+    """What a column calls its entries, and what the task does.
+
+    Args:
+        column: Its name.
+        rename: THEIRS and OURS. A key `COLUMN:THEIRS` is of that column alone, and counts there
+            before a plain `THEIRS`.
+    """
+    own = {
+        theirs.removeprefix(f"{column}:"): ours
+        for theirs, ours in rename.items()
+        if theirs.startswith(f"{column}:")
+    }
+    return {**rename, **own}
 
 
 def rate(folder: Path, said: float, wanted: TaskInterface, allowed: Allowed) -> tuple[float, str]:
@@ -132,7 +151,8 @@ def choose(
     about = features.get(column)
     shape = None if about is None else tuple(about.get("shape") or ())
     called = None if about is None else names_of(about.get("names"))
-    renamed = called is not None and bool(allowed.rename.keys() & set(called))
+    rename = renames_in(column, allowed.rename)
+    renamed = called is not None and bool(rename.keys() & set(called))
     if renamed and allowed.accept_names:
         raise StoreError(
             f"{folder}: --accept-names takes entries of {column} as they stand: --rename then is "
@@ -140,7 +160,7 @@ def choose(
         )
     by_name = allowed.by_name or renamed
     if by_name and called is not None and shape == (len(called),):
-        return _by_name(folder, column, called, names, wanted, allowed.rename)
+        return _by_name(folder, column, called, names, wanted, rename)
     if shape != (len(names),):
         raise StoreError(
             f"{folder} has {column} of shape {shape}; {wanted.task} has {len(names)} of them: a "
@@ -151,13 +171,13 @@ def choose(
     if called == names:
         return Chosen(column, every, names, len(names))
     if allowed.accept_names:
-        other = "without names" if called is None else f"called {_listed(called)}"
+        other = "without names" if called is None else f"called {listed(called)}"
         said = f"{column} in its own order, {other}"
         return Chosen(column, every, names, len(names), said)
     if called is None:
         raise StoreError(
             f"{folder} does not name the entries of {column}; {wanted.task} calls them "
-            f"{_listed(names)}: if they are these in this order, say --accept-names"
+            f"{listed(names)}: if they are these in this order, say --accept-names"
         )
     if sorted(called) == sorted(names):
         at = next(
@@ -172,7 +192,7 @@ def choose(
         f"{name} for {mine}" for name, mine in zip(called, names, strict=False) if name != mine
     ]
     raise StoreError(
-        f"{folder} calls entries of {column} otherwise than {wanted.task}: {_listed(strange)}. If "
+        f"{folder} calls entries of {column} otherwise than {wanted.task}: {listed(strange)}. If "
         "they mean the same, say --rename THEIRS=OURS,... or, in the same order, --accept-names"
     )
 
@@ -188,14 +208,14 @@ def require_no_joints(folder: Path, features: Mapping[str, Any], wanted: TaskInt
     if any(name in wanted.action for name in called):
         return
     motors = (
-        f"and LeRobot calls the motors of {wanted.robot} {_listed(wanted.motors, 30)}, in state "
+        f"and LeRobot calls the motors of {wanted.robot} {listed(wanted.motors, 30)}, in state "
         "and action: --rename THEIRS=OURS,..."
         if wanted.motors
         else f"and nothing says what they are of {wanted.robot or wanted.task} (drivers.toml, "
         "docs/lerobot-arms.md)"
     )
     raise StoreError(
-        f"{folder} has actions that are joint positions ({_listed(called, 30)}), {motors}"
+        f"{folder} has actions that are joint positions ({listed(called, 30)}), {motors}"
     )
 
 
@@ -204,7 +224,7 @@ def _by_motors(shape: tuple[Any, ...] | None, wanted: TaskInterface) -> str:
     if not wanted.motors or shape != (len(wanted.motors),):
         return ""
     return (
-        f". Joint positions of {wanted.robot} are called {_listed(wanted.motors, 30)}, in both "
+        f". Joint positions of {wanted.robot} are called {listed(wanted.motors, 30)}, in both "
         "columns: --rename THEIRS=OURS,... or, in that order, --accept-names"
     )
 
@@ -230,13 +250,16 @@ def require_renamed(folder: Path, features: Mapping[str, Any], allowed: Allowed,
 
     seen: the column of what is seen.
     """
-    about = [features[name] for name in (seen, ACTION)]
-    called = [name for each in about for name in names_of(each.get("names")) or ()]
+    entries = {name: names_of(features[name].get("names")) or () for name in (seen, ACTION)}
+    called = [name for each in entries.values() for name in each]
     called += [n.removeprefix(PICTURES) for n in features if n.startswith(PICTURES)]
-    strange = [name for name in allowed.rename if name not in called]
+    own = [f"{column}:{name}" for column, each in entries.items() for name in each]
+    strange = [name for name in allowed.rename if name not in (*called, *own)]
     if strange:
+        alone = f" A name of one column alone is {seen}:THEIRS or {ACTION}:THEIRS."
         raise StoreError(
-            f"{folder} calls nothing {strange[0]}; it has {_listed(called, 30)}: --rename"
+            f"{folder} calls nothing {strange[0]}; it has {listed(called, 30)}: correct --rename."
+            + (alone if ":" in strange[0] else "")
         )
 
 
@@ -400,78 +423,6 @@ def _centred(
     return actions - actions.mean(axis=0), changes - changes.mean(axis=0)
 
 
-def successes(
-    frames: Frames, features: Mapping[str, Any], allowed: Allowed
-) -> tuple[list[bool], str]:
-    """Whether each episode was one, and by what that is known.
-
-    Raises:
-        StoreError: nothing says so, or a column says it in part.
-    """
-    if allowed.success == EVERY:
-        return [True] * len(frames.extents), f"all taken as successes (--success-column {EVERY})"
-    there = [name for name in (SUCCESS, NEXT_SUCCESS) if name in features]
-    column = allowed.success or (there[0] if there else "")
-    if not column:
-        raise StoreError(
-            f"{frames.folder} does not say which episodes are successes (no column {SUCCESS}, no "
-            f"{NEXT_SUCCESS}): name one with --success-column NAME; --success-column {EVERY} if "
-            "each of them is"
-        )
-    flags = frames.flags(column)
-    found = _by_column(frames, column, flags)
-    for other in there[1:] if not allowed.success else ():
-        said = _by_column(frames, other, frames.flags(other))
-        differ = [i for i, (one, two) in enumerate(zip(found, said, strict=True)) if one != two]
-        if differ:
-            raise StoreError(
-                f"{frames.folder}: episode {frames.extents[differ[0]].index}: {column} says "
-                f"{str(found[differ[0]]).lower()} and {other} says {str(said[differ[0]]).lower()}: "
-                "name the one that counts with --success-column"
-            )
-    lost = lost_again(frames, flags)
-    return found, f"by {column}{', ' + lost if lost else ''}"
-
-
-def success_columns(features: Mapping[str, Any], allowed: Allowed) -> list[str]:
-    """The columns to be read; raises StoreError for one that was asked for and is not there."""
-    if allowed.success == DONE:
-        raise StoreError(
-            f"{DONE} is true where any episode ends, and says no success: name another column, or "
-            f"--success-column {EVERY} if each of them is one"
-        )
-    if allowed.success in ("", EVERY):
-        return [name for name in (SUCCESS, NEXT_SUCCESS) if name in features]
-    if allowed.success not in features:
-        raise StoreError(
-            f"there is no column {allowed.success}; there are {_listed(sorted(features), 30)}"
-        )
-    return [allowed.success]
-
-
-def lost_again(frames: Frames, success: Flags) -> str:
-    """Tell in how many episodes success passes: any frame counts, as it is read here."""
-    parts = [success[extent.first : extent.end] for extent in frames.extents]
-    count = sum(bool(part.any() and not part[-1]) for part in parts)
-    good = sum(bool(part.any()) for part in parts)
-    return f"which is false at the end of {count} of {good} successes" if count else ""
-
-
-def _by_column(frames: Frames, column: str, flags: Flags) -> list[bool]:
-    return [_success(frames, column, flags, i) for i in range(len(frames.extents))]
-
-
-def _success(frames: Frames, column: str, flags: Flags, episode: int) -> bool:
-    extent = frames.extents[episode]
-    mine = flags[extent.first : extent.end]
-    if column == SUCCESS and mine.any() and not mine.all():
-        raise StoreError(
-            f"{frames.folder}: episode {extent.index}: {column} is true in some frames and false "
-            f"in others; it is of the whole episode. If any frame's counts, call it {NEXT_SUCCESS}"
-        )
-    return bool(mine.any())
-
-
 def _by_name(
     folder: Path,
     column: str,
@@ -486,8 +437,8 @@ def _by_name(
         how = "twice" if missing[0] in theirs else "not at all"
         raise StoreError(
             f"{folder} has {missing[0]} {how} in {column}, which {wanted.task} needs; it has "
-            f"{_listed(called, 30)}: say --rename THEIRS=OURS,..."
-            + _by_motors((len(called),), wanted)
+            f"{listed(called, 30)}: say --rename THEIRS=OURS,..., or {column}:THEIRS=OURS where a "
+            "name means something else in the other column" + _by_motors((len(called),), wanted)
         )
     entries = tuple(theirs.index(name) for name in names)
     if entries == tuple(range(len(called))) and tuple(called) == names:
@@ -507,6 +458,7 @@ def _refuse(frames: Frames, chosen: Chosen, values: FloatArray, bad: Flags, need
         )
 
 
-def _listed(names: Sequence[str], most: int = SHOWN) -> str:
+def listed(names: Sequence[str], most: int = SHOWN) -> str:
+    """The first of some names for a person, and how many more there are."""
     shown = ", ".join(names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown

@@ -226,7 +226,11 @@ def columns_there(folder: Path, description: Description) -> tuple[str, ...]:
     Raises:
         StoreError: that file is missing or broken, or no episode says which it is.
     """
-    path = _extents(folder, description)[0].file
+    return columns_of(_extents(folder, description)[0].file)
+
+
+def columns_of(path: Path) -> tuple[str, ...]:
+    """The columns of one file; raises StoreError if it is missing or broken."""
     _require_file(path)
     try:
         return tuple(pq.read_schema(path).names)

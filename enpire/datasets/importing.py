@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from enpire.datasets import compatibility, notices
+from enpire.datasets import compatibility, notices, success_columns
 from enpire.datasets.camera_columns import CameraColumns, Shown
 from enpire.datasets.columns import ACTION, PICTURES, POLICY, SEED, STATE
 from enpire.datasets.compatibility import Allowed, Chosen, TaskInterface
@@ -27,6 +27,7 @@ from enpire.datasets.joints import (
     Resampled,
     has_joints,
     in_our_units,
+    require_in_both,
     require_of_arm,
     resampled,
 )
@@ -84,7 +85,7 @@ def demonstrations(
     source = _read(folder.resolve(), wanted, allowed, arms, shown)
     meaning = _meaning(source, wanted, allowed, sees=shown is not None)
     moved = _compared(meaning, source.chosen[0].column, wanted, allowed)
-    good, by = compatibility.successes(source.frames, source.features, allowed)
+    good, by = success_columns.successes(source.frames, source.features, allowed)
     episodes = _episodes(source, meaning, wanted, good)
     twice = compatibility.told_twice(source.frames, np.hstack(meaning.given[::-1]))
     pictures = shown is None and any(name.startswith(PICTURES) for name in source.features)
@@ -95,6 +96,7 @@ def demonstrations(
         *meaning.said,
         moved,
         twice,
+        notices.cut_off(source.frames, good),
         *notices.noticed(
             meaning.frames,
             source.about,
@@ -140,8 +142,12 @@ def _read(
     """Choose a dataset's columns and read them; raises as `demonstrations`."""
     about = describe(folder)
     features = about.features
-    if arms is not None and not has_joints(features, (STATE, ACTION), arms.axes, allowed):
-        arms = None
+    if arms is not None:
+        require_in_both(folder, features, arms.axes, wanted, allowed)
+        if has_joints(features, (STATE, ACTION), arms.axes, allowed):
+            arms.require_no_forces(folder)
+        else:
+            arms = None
     named = wanted
     if arms is None:
         compatibility.require_no_joints(folder, features, wanted)
@@ -165,7 +171,7 @@ def _read(
     if shown is not None:
         cameras = CameraColumns(folder, features, shown, allowed.rename)
     told = [name for name in (POLICY, SEED, HELP) if name in features]
-    success = compatibility.success_columns(features, allowed)
+    success = success_columns.success_columns(features, allowed)
     pointing = pointing_columns(folder, about)
     more = notices.more_columns(features)
     columns = list(dict.fromkeys([seen, ACTION, *success, *told, *more, *pointing]))

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from enpire.datasets.compatibility import Allowed, names_of
+from enpire.datasets.columns import ACTION, STATE, WHOLE
+from enpire.datasets.compatibility import Allowed, TaskInterface, listed, names_of, renames_in
 from enpire.datasets.folder import Frames
 from enpire.drivers.build import settings
 from enpire.drivers.lerobot.axes import UNITS, Axes
@@ -83,14 +84,47 @@ def has_joints(
 
     With `accept_names` a column is if it has as many entries as there are axes.
     """
-    for column in columns:
-        about = features.get(column, {})
-        called = names_of(about.get("names")) or ()
-        theirs = {allowed.rename.get(name, name) for name in called}
-        alike = allowed.accept_names and tuple(about.get("shape") or ()) == (len(axes.keys),)
-        if not (alike or set(axes.keys) <= theirs):
-            return False
-    return True
+    return not any(_lacking(features, column, axes, allowed) for column in columns)
+
+
+def require_in_both(
+    folder: Path, features: Mapping[str, Any], axes: Axes, wanted: TaskInterface, allowed: Allowed
+) -> None:
+    """See whether state and action are both joint positions of these axes, or neither is.
+
+    Raises:
+        StoreError: one of the two is, and the other has neither their names nor the task's.
+    """
+    lacking = {name: _lacking(features, name, axes, allowed) for name in (STATE, ACTION)}
+    whole = [name for name in lacking if not lacking[name]]
+    if len(whole) != 1 or WHOLE in features:
+        return
+    other, ours = (STATE, wanted.observation) if whole[0] == ACTION else (ACTION, wanted.action)
+    if other not in features:
+        return
+    called = names_of(features[other].get("names"))
+    if called is None:
+        raise StoreError(
+            f"{folder}: {whole[0]} has the joint positions of its arm, and {other} does not name "
+            "its entries: if they are in the arm's order in both, say --accept-names"
+        )
+    if set(called) & set(ours):
+        return
+    raise StoreError(
+        f"{folder}: {whole[0]} has the joint positions of its arm, and {other} lacks "
+        f"{listed(lacking[other], 30)}; it calls its entries {listed(called, 30)}. If "
+        f"these are the same motors, say --rename {other}:THEIRS=OURS,..."
+    )
+
+
+def _lacking(features: Mapping[str, Any], column: str, axes: Axes, allowed: Allowed) -> list[str]:
+    """The motors that a column has no entry of, by its names after renaming."""
+    about = features.get(column, {})
+    if allowed.accept_names and tuple(about.get("shape") or ()) == (len(axes.keys),):
+        return []
+    rename = renames_in(column, allowed.rename)
+    theirs = {rename.get(name, name) for name in names_of(about.get("names")) or ()}
+    return [key for key in axes.keys if key not in theirs]
 
 
 def in_our_units(
@@ -169,7 +203,7 @@ def require_of_arm(
             of the time.
     """
     slack = BEYOND * np.minimum(1.0, ranges[:, 1] - ranges[:, 0])
-    for what, values in (("observation.state", recorded.measured), ("action", recorded.wanted)):
+    for what, values in ((STATE, recorded.measured), (ACTION, recorded.wanted)):
         far = (values < ranges[:, 0] - slack) | (values > ranges[:, 1] + slack)
         if far.any():
             row, at = (int(i[0]) for i in np.nonzero(far))
@@ -239,11 +273,7 @@ class ArmModel:
     """
 
     def __init__(self, stations: Stations, axes: Axes) -> None:
-        """stations: of their own, on which no episode has begun.
-
-        Raises:
-            StoreError: the task's policies feel forces, which no dataset of joints has.
-        """
+        """stations: of their own, on which no episode has begun."""
         self._stations, self._task, self.axes = stations, stations.task, axes
         self.name = self._task.robot
         scene = stations.twin.scene
@@ -254,10 +284,20 @@ class ArmModel:
         self._forward = Forward(scene.world, scene.robot)
         self.felt = felt_entries(self._task, stations.sensors)
         self.ranges = self._ranges(scene.robot)
+
+    def require_no_forces(self, folder: Path) -> None:
+        """See whether joint positions tell what the task's policies feel of themselves.
+
+        Args:
+            folder: Of the dataset that has joint positions alone.
+
+        Raises:
+            StoreError: They feel forces, too.
+        """
         if forces := self._forces():
             raise StoreError(
-                f"policies of {self._task.name} feel forces ({forces[0]}), and joint positions "
-                "tell nothing of them: record its demonstrations on the station"
+                f"{folder} has joint positions, and policies of {self._task.name} feel forces "
+                f"({forces[0]}), too: record its demonstrations on the station"
             )
 
     def convert(self, measured: FloatArray, wanted: FloatArray) -> Converted:

@@ -5,21 +5,24 @@ A person who reads that half of the episodes are of another task knows what to d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from enpire.datasets import recording_faults
-from enpire.datasets.columns import DONE
+from enpire.datasets.columns import DONE, SEED
 from enpire.datasets.compatibility import LEAST, STILL, TaskInterface
 from enpire.datasets.folder import Description, Frames, files_left_out
+from enpire.datasets.tables import TASK, task_texts
 from enpire.errors import StoreError
 from enpire.types import FloatArray
 
-TASK = "task_index"
 MOST, ALIKE = 0.5, 4  # share of episodes that begin elsewhere; episodes that do not by accident
 ELSEWHERE = 0.05  # from a task's own starts, of an entry's size and at least of 1 (m, rad)
+OTHERWISE = 0.1  # of what starts differ by, from which on two of one seed are not the same
+SHORT, BRIEF = 3, 0.1  # frames a success has at least; the share of what successes have
+HARDLY, LITTLE = 0.2, 0.1  # a gripper moves, at least; and the share of how far it else does
 
 
 def more_columns(features: Mapping[str, Any]) -> list[str]:
@@ -46,6 +49,19 @@ def require_ends(frames: Frames, features: Mapping[str, Any]) -> None:
             )
 
 
+def cut_off(frames: Frames, good: Sequence[bool]) -> str:
+    """Tell of successes that are far too short for one; good: of each episode, whether it is."""
+    mine = [extent for extent, success in zip(frames.extents, good, strict=True) if success]
+    usual = float(np.median([extent.length for extent in mine])) if mine else 0.0
+    found = [extent for extent in mine if extent.length < max(SHORT, BRIEF * usual)]
+    if not found:
+        return ""
+    return (
+        f"{len(found)} of {len(mine)} successes (the first: episode {found[0].index}) with at most "
+        f"{max(extent.length for extent in found)} frames, where {usual:g} are usual: cut off?"
+    )
+
+
 def noticed(
     frames: Frames,
     description: Description,
@@ -57,7 +73,10 @@ def noticed(
     told = [
         _robot(description, wanted),
         _tasks(frames, description.features),
+        _instruction(frames, wanted),
         _idle(frames, actions),
+        _gripper(actions, wanted),
+        _seeds(frames, observations, wanted),
         _begins(frames, observations, wanted),
         _left_out(frames),
         *recording_faults.signs(frames, pair, wanted),
@@ -81,6 +100,71 @@ def _tasks(frames: Frames, features: Mapping[str, Any]) -> str:
         return ""
     count = len(np.unique(frames.single(TASK)))
     return f"of {count} tasks by {TASK}, taken as one" if count > 1 else ""
+
+
+def _instruction(frames: Frames, wanted: TaskInterface) -> str:
+    """The words of another task: by them alone a policy of language and sight knows what to do."""
+    if not wanted.instruction or TASK not in frames.table.column_names:
+        return ""
+    texts = task_texts(frames.folder)
+    used = [texts.get(int(index), "") for index in np.unique(frames.single(TASK))]
+    other = [text for text in used if text and _letters(text) != _letters(wanted.instruction)]
+    if not other:
+        return ""
+    more = f" and {len(other) - 1} more" if len(other) > 1 else ""
+    return (
+        f"its instruction is {other[0]!r:.80}{more}, and {wanted.task}'s is "
+        f"{wanted.instruction!r:.80}: the same task?"
+    )
+
+
+def _letters(text: str) -> str:
+    return "".join(letter for letter in text.casefold() if letter.isalnum())
+
+
+def _gripper(actions: FloatArray, wanted: TaskInterface) -> str:
+    """A gripper that is left alone where the task's own demonstrations move it."""
+    size = np.ptp(actions, axis=0)
+    still = [entry for entry in wanted.grippers if size[entry] < HARDLY]
+    if not still or wanted.demonstrated is None:
+        return ""
+    theirs = wanted.demonstrated()
+    for entry in still if len(theirs) else ():
+        low, high = theirs[:, entry].min(), theirs[:, entry].max()
+        if high - low > HARDLY and size[entry] < LITTLE * (high - low):
+            return (
+                f"{wanted.action[entry]}, a gripper, hardly moves ({actions[:, entry].min():.2g} "
+                f"to {actions[:, entry].max():.2g}), and a demonstration of {wanted.task} moves it "
+                f"from {low:.2g} to {high:.2g}: not recorded?"
+            )
+    return ""
+
+
+def _seeds(frames: Frames, seen: FloatArray, wanted: TaskInterface) -> str:
+    """Two episodes of one seed that begin otherwise: their seeds are not those of their starts."""
+    if SEED not in frames.table.column_names:
+        return ""
+    first = seen[[extent.first for extent in frames.extents]]
+    size = np.ptp(first, axis=0)
+    if len(wanted.starts):
+        size = np.maximum(size, np.ptp(wanted.starts, axis=0))
+    known: dict[Any, int] = {}
+    found: list[tuple[int, int, int]] = []
+    for i, extent in enumerate(frames.extents):
+        other = known.setdefault(frames.plain(SEED, extent.first), i)
+        far = np.abs(first[i] - first[other]) > np.maximum(OTHERWISE * size, LEAST)
+        if far.any():
+            found.append((other, i, int(np.argmax(far))))
+    if not found:
+        return ""
+    one, two, at = found[0]
+    seed = frames.plain(SEED, frames.extents[one].first)
+    return (
+        f"{len(found)} of {len(first)} episodes begin otherwise than one of the same {SEED} "
+        f"(episodes {frames.extents[one].index} and {frames.extents[two].index} of {seed}: "
+        f"{wanted.observation[at]} {first[one, at]:g} and {first[two, at]:g}): not the seeds of "
+        "their starts?"
+    )
 
 
 def _left_out(frames: Frames) -> str:

@@ -9,10 +9,11 @@ import numpy as np
 
 from enpire.datasets.compatibility import gains_of, going_with
 from enpire.environment import Job, StationBackend
-from enpire.types import Float32Array, FloatArray, Purpose
+from enpire.types import Episode, Float32Array, FloatArray, Purpose
 
 EPISODES = 8
 TICKS = 100_000  # control periods in which an episode is to have begun, or there is nothing to see
+DEMONSTRATOR = "demonstrator"  # who shows a task, and not random actions
 PERIODS, HELD = 60, 5  # that an episode is moved about for; that an action is held
 
 
@@ -72,6 +73,25 @@ def moved_by(
         still = np.zeros((stations.action_size, stations.observation_size))
         return still, still
     return going_with(parts), gains_of(parts)
+
+
+def demonstrated(stations: StationBackend) -> FloatArray:
+    """See what who shows a task does in one episode of it.
+
+    Returns:
+        The actions, (n, act); none where nobody shows it.
+    """
+    name, controller = stations.starter
+    done: list[Episode] = []
+    if name == DEMONSTRATOR:
+        stations.begin(stations.idle[0], Job(0, Purpose.DEMONSTRATION, controller, name))
+        for _ in range(TICKS):
+            if done or not stations.busy:
+                break
+            done = stations.tick()
+        done = done or stations.abort("its actions have been seen")
+    none = np.zeros((0, stations.action_size))
+    return np.concatenate([none, *(each.actions for each in done)])
 
 
 def _episodes(

@@ -11,11 +11,20 @@ from pathlib import Path
 import numpy as np
 import pyarrow.types as kinds
 
-from enpire.datasets.folder import INFO, PLACES, Description, Frames, columns_there, read_table
+from enpire.datasets.folder import (
+    INFO,
+    PLACES,
+    Description,
+    Frames,
+    columns_of,
+    columns_there,
+    read_table,
+)
 from enpire.errors import StoreError
 from enpire.types import FloatArray
 
 ENDING, TASK = "_index", "task_index"
+TEXTS = "task", "__index_level_0__"  # columns of a task's words; the second as pandas writes it
 SHOWN = 5  # rows of a table in a message
 
 
@@ -64,6 +73,22 @@ def require_pointed(frames: Frames, description: Description, columns: list[str]
                 f"{frames.folder}: {frames.place(row)}: its {name} is {values[row]:g}, and {where} "
                 f"has {_shown(known)}: correct the one or the other"
             )
+
+
+def task_texts(folder: Path) -> dict[int, str]:
+    """The tasks of a dataset in words, by `task_index`; none if no table says them.
+
+    Raises:
+        StoreError: The table cannot be read.
+    """
+    path = _path(folder, TASK)
+    if not path.is_file():
+        return {}
+    name = next((name for name in TEXTS if name in columns_of(path)), None)
+    if name is None:
+        return {}
+    rows = read_table(path, [TASK, name]).to_pylist()
+    return {row[TASK]: row[name] for row in rows if isinstance(row[name], str)}
 
 
 def _path(folder: Path, column: str) -> Path:

@@ -34,9 +34,11 @@ from enpire.environment import Job, Readings, Stations, build_stations
 from enpire.environment.core.policy_cameras import EVERY
 from enpire.errors import StoreError
 from enpire.types import Episode, Float32Array, FloatArray, Purpose
+from tests.datasets import wrong
 from tests.datasets.recorder import KEYS, MOTORS, Setup, Take, between, record, take
 
 STATE, ACTION = "observation.state", "action"
+EPISODES = "meta/episodes/*/*.parquet"
 DATA = DATA_PATH.format(chunk_index=0, file_index=0)
 TICKS = {motor: (800 + 10 * i, 3300 - 20 * i) for i, motor in enumerate(MOTORS[:4])}
 TICKS["wrist_roll"] = (0, 4095)  # a whole turn, as lerobot-calibrate writes it
@@ -298,9 +300,9 @@ def test_units_are_asked_for(bench: Bench, tmp_path: Path) -> None:
         bench.taken(bench.normalised, calibration=str(other))
 
 
-def called(*names: str) -> Callable[[Any], None]:
+def called(*names: str, columns: tuple[str, ...] = (STATE, ACTION)) -> Callable[[Any], None]:
     def change(info: Any) -> None:
-        for column in (STATE, ACTION):
+        for column in columns:
             info["features"][column]["names"] = list(names)
 
     return change
@@ -337,6 +339,51 @@ def test_names_are_the_motors_or_are_renamed(bench: Bench, tmp_path: Path) -> No
         bench.taken(another)
 
 
+@pytest.mark.parametrize("column", [STATE, ACTION])
+def test_one_column_of_other_names_is_named(bench: Bench, tmp_path: Path, column: str) -> None:
+    """What is complained of is the column that is wrong, and the name that is."""
+    other = ACTION if column == STATE else STATE
+    strange = called(*KEYS[:-1], "grip.pos", columns=(column,))
+    folder = copied(bench.degrees, tmp_path / "misspelt", as_they_are, strange)
+    words = rf"{column} lacks gripper\.pos; .*grip\.pos.*--rename {column}:THEIRS=OURS"
+    with pytest.raises(StoreError, match=words):
+        bench.taken(folder, degrees=False)
+    same = bench.taken(bench.degrees).episodes[0]
+    found = bench.taken(folder, rename=SEEN | {f"{column}:grip.pos": "gripper.pos"}).episodes[0]
+    np.testing.assert_array_equal(found.actions, same.actions)
+    letters = called(*"abcdef", columns=(column,))
+    folder = copied(bench.degrees, tmp_path / "letters", as_they_are, letters)
+    with pytest.raises(StoreError, match=rf"^{tmp_path}/letters: {other} has the joint positions"):
+        bench.taken(folder)
+    nameless = copied(bench.degrees, tmp_path / "none", as_they_are, called(columns=(column,)))
+    with pytest.raises(StoreError, match=rf"{column} does not name .*--accept-names"):
+        bench.taken(nameless)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "allowed", "words"),
+    [
+        ("none", {}, "of shape .6,.*Joint positions of so101 are called"),
+        ("none", {"accept_names": True, "degrees": False}, "does not say in what: --degrees"),
+        ("radians", {"accept_names": True}, "the hand is outside|another unit"),
+        ("from -1 to 1", {"accept_names": True}, "the hand is outside|another unit"),
+    ],
+)
+def test_names_that_say_nothing_are_asked_for_their_units(
+    bench: Bench, tmp_path: Path, spoil: str, allowed: dict[str, bool], words: str
+) -> None:
+    """`act_0_1` may stand for any joint in any unit."""
+    changes = {
+        "none": as_they_are,
+        "radians": times(np.pi / 180),
+        "from -1 to 1": times(1 / 100),
+    }
+    names = ("act_0_1", *(f"act_{i}" for i in range(1, 6)))
+    folder = copied(bench.degrees, tmp_path / "set", changes[spoil], called(*names))
+    with pytest.raises(StoreError, match=words):
+        bench.taken(folder, **allowed)
+
+
 def test_cameras_are_the_worlds(bench: Bench, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"has no camera front: .* it has top, wrist"):
         bench.taken(bench.degrees, rename={})
@@ -357,12 +404,33 @@ def test_who_does_not_see_is_told_to(bench: Bench) -> None:
         demonstrations(bench.degrees, bench.wanted, allowed, bench.arms)
 
 
-def test_a_task_that_feels_forces_is_refused() -> None:
+def test_a_task_that_feels_forces_is_refused(bench: Bench, tmp_path: Path) -> None:
+    """A dataset that shows what the task does tells the forces, too: that is held to its names."""
     stations = build_stations("push_t", 1, 1)
     axes = axes_of(stations.twin.scene.robot)
     assert axes is not None
-    with pytest.raises(StoreError, match="feel forces"):
-        ArmModel(stations, axes)
+    arms, allowed = ArmModel(stations, axes), Allowed(success="all", degrees=True)
+    with pytest.raises(StoreError, match=r"degrees has joint positions, .* feel forces \(force_x"):
+        demonstrations(bench.degrees, bench.wanted, allowed, arms)
+    names = stations.task.observation_names
+    actions = tuple(f"action_{i}" for i in range(stations.action_size))
+    wanted = TaskInterface("push_t", tuple(names), actions, float(wrong.FPS))
+    made = wrong.good()
+    for column, called in ((STATE, names), (ACTION, actions)):
+        rng = np.random.default_rng(0)
+        made.columns[column] = rng.uniform(-0.3, 0.3, (40, len(called))).astype(np.float32)
+        made.info["features"][column] |= {"shape": [len(called)], "names": list(called)}
+    assert len(demonstrations(made.write(tmp_path), wanted, None, arms).episodes) == 4
+
+
+def begin_earlier(folder: Path, column: str, seconds: float) -> None:
+    """Say of the second episode's video that it begins so much earlier than it does."""
+    (path,) = folder.glob(EPISODES)
+    table, name = pq.read_table(path), f"videos/{column}/from_timestamp"
+    begins = table[name].to_pylist()
+    begins[1] -= seconds
+    table = table.set_column(table.column_names.index(name), name, pa.array(begins))
+    pq.write_table(table, path)
 
 
 def test_videos_are_read_at_their_frames(bench: Bench, tmp_path: Path) -> None:
@@ -375,6 +443,17 @@ def test_videos_are_read_at_their_frames(bench: Bench, tmp_path: Path) -> None:
         assert np.abs(one.pictures.astype(int) - other.pictures).max() <= 3
     (video,) = (folder / "videos" / "observation.images.top").glob("*/*.mp4")
     data = video.read_bytes()
+    lengths = [e["length"] for e in pq.read_table(next(folder.glob(EPISODES))).to_pylist()]
+    begin_earlier(folder, "observation.images.top", -10 / 30)
+    words = rf"{video}: episode 1 .* needs {lengths[1]} frames, and the video has {lengths[1] - 10}"
+    with pytest.raises(StoreError, match=words):
+        bench.taken(folder)
+    begin_earlier(folder, "observation.images.top", 15 / 30)
+    words = rf"{video}: episode 0 .* needs {lengths[0]} frames, and the video has {lengths[0] - 5}"
+    with pytest.raises(StoreError, match=words):
+        bench.taken(folder)
+    begin_earlier(folder, "observation.images.top", -5 / 30)
+    bench.taken(folder)
     video.write_bytes(data[: len(data) // 2])
     with pytest.raises(StoreError, match="cannot be read from it"):
         bench.taken(folder)

@@ -75,6 +75,28 @@ def test_entries_are_renamed(tmp_path: Path) -> None:
     assert together.tobytes() == wrong.good().columns[STATE].tobytes()
 
 
+def both_called_x(made: Made) -> None:
+    """State and action call their first entry alike, and mean something else by it."""
+    for column in (STATE, "action"):
+        called = made.info["features"][column]["names"]
+        made.info["features"][column]["names"] = ["x", *called[1:]]
+
+
+def test_an_entry_is_renamed_in_one_column_alone(tmp_path: Path) -> None:
+    made = spoiled(both_called_x)
+    with pytest.raises(StoreError, match=r"action_0 not at all in action.* or action:THEIRS=OURS"):
+        taken(tmp_path, made, rename={"x": "hand_x"})
+    for rename in (
+        {"observation.state:x": "hand_x", "action:x": "action_0"},
+        {"x": "hand_x", "action:x": "action_0"},
+    ):
+        found = taken(tmp_path, made, rename=rename)
+        together = np.concatenate([e.observations for e in found.episodes])
+        assert together.tobytes() == wrong.good().columns[STATE].tobytes()
+    with pytest.raises(StoreError, match=r"calls nothing state:x;.* action:THEIRS"):
+        taken(tmp_path, made, rename={"x": "hand_x", "action:x": "action_0", "state:x": "hand_x"})
+
+
 @pytest.mark.parametrize(
     ("called", "words"),
     [
@@ -277,3 +299,5 @@ def test_options_that_contradict_each_other(
     assert "without --by-name" in capsys.readouterr().err
     assert main([*asked, "--rename", "x"]) == 2
     assert "THEIRS=OURS" in capsys.readouterr().err
+    assert main([*asked, "--rename", "x=a,x=b"]) == 2
+    assert "'x' is renamed twice: write COLUMN:x=OURS" in capsys.readouterr().err

@@ -90,7 +90,7 @@ def test_one_fault_is_no_habit(make: Make) -> None:
 def test_others_go_on_beside_one_that_raises(make: Make, tmp_path: Path) -> None:
     """A fleet has all that is asked for, as far as one station holds out."""
     stations = make("raises", count=2)
-    stations._environments[1].close()
+    stations._down.clear()
     stations._environments[1] = make("", count=1)._environments[0]
     jobs = [Job(seed, Purpose.EVALUATION, RandomActions(1), "p") for seed in range(8)]
     with Run.create(tmp_path / "run", {}) as run, EpisodeWriter(run) as writer:

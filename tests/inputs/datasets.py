@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from enpire.datasets import Allowed, demonstrations
+from enpire.datasets import Allowed, TaskInterface, demonstrations
 from tests.datasets import wrong
 from tests.datasets.wrong import DATA, KINDS, META, STATE, Made, column, info, names, put, times
 from tests.inputs.entry import REFUSED, TAKEN, TOLD, Input
@@ -25,13 +25,17 @@ Spoil = Callable[[Made], object]
 
 
 def given(
-    spoil: Spoil, folder: Path, after: Callable[[Path], object] = lambda _: None, **allowed: Any
+    spoil: Spoil,
+    folder: Path,
+    after: Callable[[Path], object] = lambda _: None,
+    wanted: TaskInterface = wrong.WANTED,
+    **allowed: Any,
 ) -> tuple[str, str]:
     """A good dataset that was spoiled, before and after it was written."""
     made = wrong.good()
     spoil(made)
     after(made.write(folder))
-    found = demonstrations(folder, wrong.WANTED, Allowed(**allowed))
+    found = demonstrations(folder, wanted, Allowed(**allowed))
     for episode in found.episodes:
         assert np.isfinite(episode.observations).all()
         assert np.isfinite(episode.actions).all()

@@ -12,6 +12,7 @@ from tests.inputs import (
     folders,
     joint_states,
     recipes,
+    recordings,
     scripts,
     servers,
     stations,
@@ -21,7 +22,7 @@ from tests.inputs import (
 )
 
 DOORS = {
-    "datasets": datasets.ALL,
+    "datasets": (*datasets.ALL, *recordings.ALL),
     "environments": environments.ALL,
     "servers": servers.ALL,
     "policy folders": folders.ALL,

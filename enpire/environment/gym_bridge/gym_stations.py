@@ -1,8 +1,9 @@
 """Gymnasium environments as stations: `--task gym:ENV_ID`.
 
-Each station has an environment of its own in a process of its own, or its place in a vector
-environment, and runs one job at a time in it: reset, then a step a period, until the environment
-ends the episode. Whether it was a success, the environment says, or a rule that was stated.
+Each station has an environment of its own in a process of its own, which starts with its first job,
+or its place in a vector environment. It runs one job at a time in it: reset, then a step a period,
+until the environment ends the episode. Whether it was a success, the environment says, or a rule
+that was stated.
 
 An environment is somebody else's program. Where it raises, or shows what makes no sense, the
 episode is invalid; where its process dies or hangs, the station is lost under it. Either way a
@@ -102,27 +103,19 @@ class GymStations:
             return GymWorker(env_id, stations, python or sys.executable, key, demonstrator)
 
         self._connected: Callable[[], Connection] = connected
-        self._environments = [connected()]
+        self._environments = {0: connected()}
         try:
             self._environments[0].started()  # which says how many stations it is
-            about = self._environments[0].about
-            if about["stations"] == 1:
-                for _ in range(stations - 1):
-                    self._environments.append(connected())
-                for connection in self._environments[1:]:
-                    connection.started()
         except BaseException:
             self.close()
             raise
+        about = self._environments[0].about
         if about["stations"] not in (1, stations):
             self.close()
             raise UsageError(f"{name} is {about['stations']} stations: give --robots so many")
         self._about = about
-        self._seats = [
-            (index, place)
-            for index, connection in enumerate(self._environments)
-            for place in range(connection.about["stations"])
-        ]
+        alone = about["stations"] == 1  # and each other one has an environment of its own
+        self._seats = [(row, 0) if alone else (0, row) for row in range(stations)]
         self.verified_by = self._rule.told
         self.repeatable = False  # nobody says that it is
         self.live = False
@@ -139,7 +132,9 @@ class GymStations:
         self._script = ScriptedActions() if demonstrator else None
         self._signs = EpisodeSigns(name, np.array(about["bounds"], np.float64))
         self._running: dict[int, GymEpisode] = {}
-        self._down: set[int] = set()  # connections that are made anew before they are asked
+        # Connections that are made, or made anew, before they are asked: one that has no job has
+        # no process.
+        self._down = {index for index, _ in self._seats if index}
         self._faults = dict.fromkeys(range(len(self._seats)), 0)  # in a row, of each station
 
     def __len__(self) -> int:
@@ -226,14 +221,14 @@ class GymStations:
 
     def close(self) -> None:
         """End the workers."""
-        for connection in self._environments:
+        for connection in self._environments.values():
             connection.close()
 
     def _asked(self, seeds: dict[int, int], actions: dict[int, Float32Array]) -> dict[int, Came]:
         """Have stations reset or step, all at the same time; what came of it."""
         asked: dict[int, tuple[dict[int, int], dict[int, FloatArray]]] = {}
         at: dict[tuple[int, int], int] = {}
-        scripted: dict[int, list[int]] = {index: [] for index in range(len(self._environments))}
+        scripted: dict[int, list[int]] = {index: [] for index, _ in self._seats}
         for row in (*seeds, *actions):
             index, place = self._seats[row]
             at[index, place] = row
@@ -244,10 +239,12 @@ class GymStations:
                 resets[place] = seeds[row]
             else:
                 steps[place] = actions[row].astype(np.float64)
-        failed: dict[int, EnpireError] = {}
+        failed = self._made_anew(self._down & asked.keys())
         for index, (resets, steps) in asked.items():
+            if index in failed:
+                continue
             try:
-                self._up(index).ask(resets, steps, scripted[index])
+                self._environments[index].ask(resets, steps, scripted[index])
             except (EnvironmentFault, UsageError) as fault:
                 failed[index] = fault
         came: dict[int, Came] = {}
@@ -265,21 +262,29 @@ class GymStations:
                 self._running[row].fault = invalid(str(why), stage)
         return dict(sorted(came.items()))
 
-    def _up(self, index: int) -> Connection:
-        """The connection of this number, made anew if it failed before.
+    def _made_anew(self, down: set[int]) -> dict[int, EnpireError]:
+        """Make connections of these numbers, all at the same time; returns why one does not start.
 
-        Raises:
-            EnvironmentFault: it does not start, or is of another environment than it was.
+        They failed before, or nobody has asked them yet.
         """
-        before = self._environments[index]
-        if index in self._down:
-            before.close()
-            self._environments[index] = made = self._connected()
-            made.started()
-            if made.about != self._about:
-                raise EnvironmentFault(f"{self.name} is another one than before: {made.about}")
-            self._down.discard(index)
-        return self._environments[index]
+        failed: dict[int, EnpireError] = {}
+        for index in sorted(down):
+            if before := self._environments.pop(index, None):
+                before.close()
+            try:
+                self._environments[index] = self._connected()
+            except (EnvironmentFault, UsageError) as fault:
+                failed[index] = fault
+        for index in sorted(down - failed.keys()):
+            made = self._environments[index]
+            try:
+                made.started()
+                if made.about != self._about:
+                    raise EnvironmentFault(f"{self.name} is another one than before: {made.about}")
+            except (EnvironmentFault, UsageError) as fault:
+                failed[index] = fault
+        self._down -= down - failed.keys()
+        return failed
 
     def _count_faults(self, row: int, verdict: Verdict) -> None:
         """Set a station aside that has failed time and again."""

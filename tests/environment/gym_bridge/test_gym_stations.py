@@ -247,6 +247,41 @@ def test_an_action_that_is_no_number_is_refused(make: Make) -> None:
 # Workers
 
 
+def test_only_who_has_a_job_has_a_worker(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And those that start at one time are not waited for one after the other."""
+    stations = make("Line", 8)
+    assert len(stations) == len(stations.idle) == 8
+    assert len(stations._environments) == 1, "which says what the environment is"
+    run(stations, [FAR, FAR + 1], Straight())
+    assert len(stations._environments) == 2
+    made: list[int] = []
+    started = gym_process.GymWorker.started
+
+    def waited(worker: gym_process.GymWorker) -> None:
+        made.append(len(stations._environments))
+        started(worker)
+
+    monkeypatch.setattr(gym_process.GymWorker, "started", waited)
+    assert len(run(stations, [*range(4)], Straight())) == 4
+    assert made == [4, 4]
+
+
+def test_a_worker_that_starts_no_more(make: Make) -> None:
+    def refused() -> gym_process.GymWorker:
+        raise UsageError("no worker starts: too many files are open")
+
+    stations = make("Line", 2)
+    stations._connected = refused
+    for row in (0, 1):
+        stations.begin(row, Job(FAR, Purpose.EVALUATION, Straight(), "p"))
+    (fault,) = stations.tick()
+    assert (fault.station, fault.verdict.outcome) == (1, Outcome.INVALID)
+    assert "too many files" in fault.verdict.reason
+    while not (done := stations.tick()):
+        pass
+    assert done[0].success
+
+
 def test_a_worker_that_dies(make: Make) -> None:
     stations = make("Die", 2)
     stations.begin(0, Job(FAR, Purpose.EVALUATION, Straight(0.0), "p"))
