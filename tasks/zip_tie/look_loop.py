@@ -99,8 +99,8 @@ def loop_plane(seen: Sequence[Colours], head: Body) -> LoopPlane:
     """
     normal = head.frame[:, 1] / head.frame[0, 1]
     off = head.middle - BUNDLE
-    plane = np.array([normal @ off, normal[1], normal[2]])
-    by_head = LoopPlane(from_middle(head) + TWISTED, BY_HEAD, leans(plane))
+    plane = np.array([from_middle(head), *normal[1:]])
+    by_head = LoopPlane(float(plane[0]) + TWISTED, BY_HEAD, leans(plane))
     if len(seen) != 2:
         return by_head
     views = [_StrapRays.of(one) for one in seen]

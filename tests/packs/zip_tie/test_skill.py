@@ -23,7 +23,7 @@ def plain(stations: Stations) -> Episode:
 def test_the_plain_script_fastens_and_a_slow_one_takes_longer(
     stations: Stations, plain: Episode
 ) -> None:
-    (slow,) = run(stations, range(1), pace=0.0012)
+    (slow,) = run(stations, range(1), pace=0.0009)
     assert plain.success
     assert slow.success
     assert len(slow) > len(plain)

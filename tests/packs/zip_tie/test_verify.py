@@ -295,9 +295,8 @@ def test_a_loop_that_stands_still_stays_where_it_is(
     assert ("on_bundle" not in verdict.failed) is stays
 
 
-@pytest.mark.parametrize(("lean", "stays"), [(0.5, True), (1.0, False)])
-def test_a_loop_that_leans_too_far_may_tip_over(lean: float, stays: bool) -> None:
-    """Poses twice as far out: one that leaned by 48 degrees, in the bundle's middle, was off."""
+def leaning(lean: float) -> Readings:
+    """A loop that slopes so much along y and z, hands off."""
     off = readings(openings=OFF)
     position = off.position.copy()
     tie = [0, 1, 3, 4, 5, 6]
@@ -306,8 +305,21 @@ def test_a_loop_that_leans_too_far_may_tip_over(lean: float, stays: bool) -> Non
     leans = module("frames").leans(module("frames").plane((position - position[:, 2:3])[0, tie]))
     assert leans == pytest.approx(np.arctan(np.sqrt(2) * lean), abs=0.01)
     hands = off.hand_position + (position[:, :1] - off.position[:, :1])
-    leaning = replace(off, position=position, hand_position=hands)
-    verdict = judge(*[readings()] * PULLED, *[leaning] * REST)
+    return replace(off, position=position, hand_position=hands)
+
+
+@pytest.mark.parametrize(("lean", "stays"), [(0.5, True), (1.0, False)])
+def test_a_loop_that_leans_too_far_may_tip_over(lean: float, stays: bool) -> None:
+    """Poses twice as far out: one that leaned by 48 degrees, in the bundle's middle, was off."""
+    verdict = judge(*[readings()] * PULLED, *[leaning(lean)] * REST)
+    assert ("on_bundle" not in verdict.failed) is stays
+
+
+@pytest.mark.parametrize(("lean", "stays"), [(0.30, True), (0.45, False)])
+def test_a_loop_whose_lean_changes_tumbles_and_may_be_off_later(lean: float, stays: bool) -> None:
+    """From 0.27 rad to 0.40 it sways; poses twice as far out, those that went to 0.57 were off."""
+    seen = [leaning(0.2), leaning(lean)] * (REST // 2 + 1)
+    verdict = judge(*[readings()] * PULLED, *seen[-REST:])
     assert ("on_bundle" not in verdict.failed) is stays
 
 
