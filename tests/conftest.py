@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import tempfile
 from collections import Counter
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -15,6 +13,7 @@ from hypothesis import settings
 
 from enpire.rollout.evaluation import seeds
 from enpire.session.graphics import choose_graphics
+from tests.entropy import repeatable
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test may ask a hub
 choose_graphics()  # before any test imports MuJoCo
@@ -36,12 +35,8 @@ settings.load_profile("repeatable")
 
 @pytest.fixture(autouse=True)
 def _repeatable_entropy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sealed seeds are drawn anew in each run. In tests they are the same ones, run after run.
-
-    One in a thousand of them is a seed on which a test's good policy fails.
-    """
-    drawn = random.Random(0)
-    monkeypatch.setattr(seeds, "secrets", SimpleNamespace(randbits=drawn.getrandbits))
+    """Sealed seeds are drawn anew in each run. In tests they are the same ones, run after run."""
+    monkeypatch.setattr(seeds, "secrets", repeatable())
 
 
 def pytest_configure() -> None:

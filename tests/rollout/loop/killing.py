@@ -13,11 +13,14 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
+from enpire.rollout.evaluation import seeds
 from enpire.rollout.loop import loop as loops
 from enpire.store.fault_points import VARIABLE, passed
 from enpire.store.fsck import check
 from enpire.store.layout import LEDGER
+from tests.entropy import repeatable
 from tests.rollout.loop.test_loop import FAST, SLOW, Moves, go, same_end
 
 
@@ -34,9 +37,15 @@ def forked(work: Callable[[], None]) -> int:
         os._exit(1)
 
 
+def draw(start: int) -> None:
+    """Have sealed seeds be the same ones in each loop, so that all pass the same points."""
+    mock.patch.object(seeds, "secrets", repeatable(start)).start()
+
+
 def main(folder: Path, kills: int) -> None:
     """Kill at so many points, as far apart as they can be; 0: at each."""
     loops.ENOUGH = 8
+    draw(0)
     whole, count = folder / "whole", folder / "count"
 
     def undisturbed() -> None:
@@ -55,9 +64,10 @@ def main(folder: Path, kills: int) -> None:
             os.environ[VARIABLE] = f"*:{number}:kill"
             go(run, Moves(SLOW), Moves(FAST))
 
-        def goes_on(run: Path = run) -> None:
+        def goes_on(run: Path = run, number: int = number) -> None:
             if run.exists() and not (run / LEDGER).exists():  # never created: opening it says so
                 shutil.rmtree(run)
+            draw(number)  # what it drew before may be kept, and is not drawn twice
             same_end(run, whole, go(run, Moves(SLOW), Moves(FAST)))
             damage = check(run).damage
             if damage:
