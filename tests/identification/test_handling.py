@@ -31,7 +31,7 @@ HIDDEN = {
     "cube/friction": 0.45,
 }
 ROUGH = HIDDEN | {"cube/mass": 0.048, "cube/friction": 0.91}
-SHORT = Moves(push=2.0, pushes=2)
+SHORT = Moves(push=2.0, pushes=4)  # by two alone friction was 8% off on one processor
 OFF = 0.0015, -0.002, 0.04  # where the cube lies, of which the fit knows nothing
 
 
@@ -91,9 +91,7 @@ def test_the_motion_keeps_to_limits_and_rests_at_its_ends(
 
 def test_mass_and_friction_are_found(found: ParameterFit) -> None:
     assert found.shown.all()
-    off = abs(found.values / _true(HIDDEN) - 1.0)
-    assert off[:-1].max() < 0.05
-    assert off[-1] < 0.1, "of friction: contacts are chaotic, and processors round differently"
+    assert abs(found.values / _true(HIDDEN) - 1.0).max() < 0.05
     assert (found.high / found.low < 1.2).all()
 
 

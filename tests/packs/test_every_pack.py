@@ -125,11 +125,11 @@ def settled(stations: Stations, variation: FloatArray) -> bool:
 def test_skills_are_told_what_they_can_bring_about(stations: Stations) -> None:
     """A scene that a fast reset made is in place; another is not; posture and setpoints agree.
 
-    Now and then a strap turns what a hand holds as that closes: 1 of 75 heads of `zip_tie`.
+    In these scenes no strap turns what a hand holds. It turns 1 of 75 heads of `zip_tie`.
     """
     task = stations.task
     chosen = [task.variation_names.index(name) for name in task.target_names]
-    rng, row, missed, made, placed = np.random.default_rng(9), np.array([0]), 0, 0, 0
+    rng, row, missed, made = np.random.default_rng(10), np.array([0]), 0, 0
     while chosen and made < 5:
         variation, other = task.sample(rng), task.sample(rng)
         if not settled(stations, variation):
@@ -138,13 +138,13 @@ def test_skills_are_told_what_they_can_bring_about(stations: Stations) -> None:
         stations.sensors.begin(0, rng)
         seen = [stations.sensors.read(row, [i])[0] for i in range(5)]
         skills = task.restorer(rng, variation[chosen])
-        placed += all(p.holds for p in skills.in_place(seen))
+        assert all(p.holds for p in skills.in_place(seen)), skills.in_place(seen)
         start = skills.posture[0] + skills.bearing
         np.testing.assert_allclose(stations.control.setpoints[0], start, atol=1e-12)
         np.testing.assert_allclose(stations.control.gripper[0], skills.posture[1])
         elsewhere = task.restorer(rng, other[chosen]).in_place(seen)
         missed += not all(p.holds for p in elsewhere)
-    assert min(missed, placed) >= 4 or not chosen
+    assert missed >= 4 or not chosen
 
 
 def test_what_skills_do_not_bring_about_is_not_placed(stations: Stations) -> None:
