@@ -154,20 +154,14 @@ def _limits(driver: ConnectingDriver, spinning: Spinning) -> None:
         return
     from std_msgs.msg import String
 
-    heard: list[str] = []
     topic = "robot_description"
-    subscription = spinning.node.create_subscription(
-        String, topic, lambda message: heard.append(message.data), latched()
-    )
-    try:
-        if not wait_until(lambda: bool(heard), ANSWER_S):
-            raise DriverError(
-                f"nobody publishes {topic}, so joints and limits cannot be held against the "
-                "pack's: start robot_state_publisher, or set limits_elsewhere = true in [ros2]"
-            )
-    finally:
-        spinning.node.destroy_subscription(subscription)
-    said = described(heard[-1])
+    heard = spinning.hear(String, topic, latched(), ANSWER_S)
+    if heard is None:
+        raise DriverError(
+            f"nobody publishes {topic}, so joints and limits cannot be held against the "
+            "pack's: start robot_state_publisher, or set limits_elsewhere = true in [ros2]"
+        )
+    said = described(heard.data)
     wrong = differences(driver.robot, driver.settings.arm_joints(driver.robot), said)
     if wrong:
         raise DriverError(f"{driver.robot.name} is not the arm of {topic}: {'; '.join(wrong)}")

@@ -148,8 +148,9 @@ class Ros2:
             self._grippers = node.create_lifecycle_publisher(Float64MultiArray, topic, command())
 
     def _publish(self, setpoint: FloatArray, speed: FloatArray) -> None:
-        if self._spinning is None or not self._spinning.active:
-            raise DriverError("the driver's node is not active: somebody has deactivated it")
+        if self._spinning is None:
+            raise DriverError("the arm is not connected: call connect first")
+        self._spinning.require_active()
         arms = self._arm_axes
         if self._goals is not None:
             self._goals.send(setpoint[arms])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 import time
 from collections.abc import Callable
@@ -77,6 +78,8 @@ class Spinning:
         )
         self._others: list[Any] = []
         self._closing = False
+        self._failure: Exception | None = None  # why the thread ended by itself
+        self._unwanted: queue.SimpleQueue[Callable[[], object]] = queue.SimpleQueue()
         # Not the experimental EventsExecutor: what other threads do to a node deadlocks with it.
         self._executor = rclpy.executors.SingleThreadedExecutor(context=self.context)
         self._executor.add_node(self.node)
@@ -99,10 +102,12 @@ class Spinning:
         self.node.trigger_activate()
         self._thread.start()
 
-    @property
-    def active(self) -> bool:
-        """Whether nobody has deactivated it: then its publishers say nothing."""
-        return bool(self.node._state_machine.current_state[1] == "active")
+    def require_active(self) -> None:
+        """Raise DriverError if nothing is heard any more, or a publisher would say nothing."""
+        if self._failure is not None:
+            raise DriverError(f"the thread that listens to ROS 2 has ended: {self._failure!r}")
+        if self.node._state_machine.current_state[1] != "active":
+            raise DriverError("the driver's node is not active: somebody has deactivated it")
 
     def now(self) -> int:
         """The time of the node's clock, ns: the system's, or the simulation's."""
@@ -120,7 +125,15 @@ class Spinning:
                 return None
             return future.result()
         finally:
-            self.node.destroy_client(client)
+            self._destroy(lambda: self.node.destroy_client(client))
+
+    def hear(self, kind: Any, topic: str, qos: Any, seconds: float) -> Any:
+        """The next message of a topic, or None if there is none in time."""
+        heard: list[Any] = []
+        subscription = self.node.create_subscription(kind, topic, heard.append, qos)
+        wait_until(lambda: bool(heard), seconds)
+        self._destroy(lambda: self.node.destroy_subscription(subscription))
+        return heard[0] if heard else None
 
     def close(self) -> None:
         """End thread, node and context."""
@@ -133,9 +146,22 @@ class Spinning:
             node.destroy_node()
         self.context.try_shutdown()
 
+    def _destroy(self, destroy: Callable[[], object]) -> None:
+        """Have something of the node destroyed by the thread.
+
+        The executor fails where another thread destroys what it is about to wait for.
+        """
+        self._unwanted.put(destroy)
+
     def _spin(self) -> None:
-        while not self._closing:
-            self._executor.spin_once(LOOK_S)
+        try:
+            while not self._closing:
+                self._executor.spin_once(LOOK_S)
+                while not self._unwanted.empty():
+                    self._unwanted.get()()
+        except Exception as error:
+            self._failure = error
+            self.node.get_logger().error(f"the thread that listens has ended: {error!r}")
 
 
 def wait_until(holds: Callable[[], bool], seconds: float) -> bool:
