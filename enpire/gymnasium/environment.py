@@ -168,7 +168,9 @@ class TaskEnv(gymnasium.Env[Float32Array, Float32Array]):
 
     def render(self) -> Image | None:
         """What the harness's pictures show, (height, width, 3); None without `rgb_array`."""
-        return draw(self.stations, self._view) if self.render_mode == "rgb_array" else None
+        if self.render_mode != "rgb_array":
+            return None
+        return draw(self.stations, self._view, still=False)
 
     def close(self) -> None:
         """End what is under way; safe to call twice."""
@@ -263,7 +265,8 @@ class TaskVectorEnv(VectorEnv[Float32Array, Float32Array, NDArray[Any]]):
         """A frame of each station, as `TaskEnv.render`."""
         if self.render_mode != "rgb_array":
             return None
-        return tuple(draw(self.stations, self._view, row) for row in range(self.num_envs))
+        rows = range(self.num_envs)
+        return tuple(draw(self.stations, self._view, row, still=False) for row in rows)
 
     def close_extras(self, **kwargs: Any) -> None:
         """End what is under way."""

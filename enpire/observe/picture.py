@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 
 from enpire.environment import Demonstrations, Job, Readings, Stations
-from enpire.environment.cameras.twin_cameras import GRAPHICS_ERRORS, no_opengl
+from enpire.environment.cameras.twin_cameras import GRAPHICS_ERRORS, SHADOWS, no_opengl
 from enpire.errors import UsageError
 from enpire.observe.soft_light import render_softly
 from enpire.packs.finder import unknown
@@ -20,6 +20,7 @@ from enpire.twin.twin import Rows
 from enpire.types import Float32Array, Image, Purpose
 
 SAMPLES = 48  # of soft light in a still picture
+FRAME_SAMPLES = 4  # of one among many
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +64,15 @@ def go_to(stations: Stations, seed: int, at: float) -> float:
     return watched.periods * stations.period
 
 
-def draw(stations: Stations, view: Viewpoint, row: int = 0) -> Image:
+def draw(stations: Stations, view: Viewpoint, row: int = 0, still: bool = True) -> Image:
     """One station, shape (height, width, 3), red green blue.
+
+    Args:
+        stations: among them the one in question.
+        view: where it is seen from.
+        row: its number.
+        still: whether the picture is looked at for long; else it is one of many, and is drawn in a
+            twentieth of the time, with coarser shadows.
 
     Raises:
         UsageError: no such camera, or a picture that is too large for the scene's buffer.
@@ -76,16 +84,19 @@ def draw(stations: Stations, view: Viewpoint, row: int = 0) -> Image:
         raise UsageError(unknown("camera", view.camera, names))
     require_room(model, view)
     camera = view.camera or around(data, task.tracked, view)
-    quality, before = model.vis.quality, model.vis.quality.offsamples
+    quality = model.vis.quality
+    before = quality.offsamples, quality.shadowsize
     quality.offsamples = 0  # the samples of soft light smooth all edges, in two thirds of the time
+    if not still:
+        quality.shadowsize = SHADOWS
     try:
         with mujoco.Renderer(model, view.height, view.width) as renderer:
             renderer.update_scene(data, camera)
-            return render_softly(renderer, SAMPLES)
+            return render_softly(renderer, SAMPLES if still else FRAME_SAMPLES)
     except GRAPHICS_ERRORS as error:
         raise no_opengl(error) from error
     finally:
-        quality.offsamples = before
+        quality.offsamples, quality.shadowsize = before
 
 
 def require_room(model: mujoco.MjModel, view: Viewpoint) -> None:

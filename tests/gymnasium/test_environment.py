@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import warnings
+from functools import cache
 from typing import Any
 
 import gymnasium
@@ -38,6 +39,7 @@ def reach(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("enpire.gymnasium.environment.build_stations", build)
 
 
+@cache
 def can_render() -> bool:
     """Whether this process can: not by GLFW, as where MuJoCo was imported without MUJOCO_GL."""
     if "glfw" in mujoco.GLContext.__module__:
@@ -45,7 +47,7 @@ def can_render() -> bool:
     stations = build_stations("pick_cube", 1)
     go_to(stations, 0, -1.0)
     try:
-        draw(stations, Viewpoint(width=32, height=32))
+        draw(stations, Viewpoint(width=32, height=32), still=False)
     except NoGraphics:
         return False
     return True
