@@ -18,7 +18,8 @@ from enpire.environment import Job
 from enpire.improvement.recipe import ConfiguredRecipe
 from enpire.rollout.loop.budget import Budget
 from enpire.rollout.loop.episode_cache import EpisodeCache
-from enpire.rollout.loop.loop import POLICY, Loop
+from enpire.rollout.loop.loop import Loop
+from enpire.rollout.loop.round_decisions import POLICY
 from enpire.rollout.loop.settings import LoopSettings
 from enpire.rollout.loop.state import LoopState
 from enpire.store import LogEntry, PolicyRow, RoundRow, SealedRow

@@ -23,7 +23,7 @@ from enpire.errors import EnpireError, UsageError
 from enpire.improvement.recipe import called
 from enpire.observe import account, overview
 from enpire.rollout.evaluation.statistics import estimate
-from enpire.rollout.loop.loop import ENOUGH
+from enpire.rollout.loop.round_decisions import ENOUGH
 from enpire.store import Run, branch
 from enpire.store.durable import disk_errors, publish_file
 from enpire.types import Estimate, Purpose

@@ -83,7 +83,7 @@ def warm_start(run: Run, settings: LoopSettings, stations: StationBackend) -> No
         from enpire.rollout.collection.import_demonstrations import adopt
 
         adopt(run, Path(settings.demonstrations_of), stations)
-    from enpire.rollout.loop.loop import POLICY
+    from enpire.rollout.loop.round_decisions import POLICY
 
     if settings.policy and run.ledger.policy(f"{POLICY}-0") is None:
         from enpire.policies import metadata

@@ -308,7 +308,7 @@ def test_target_on_sealed_seeds_ends_the_loop(
 ) -> None:
     """A policy that is always right, in the words of a verifier that is asked to be kind."""
     from enpire.environment import Stations
-    from enpire.rollout.loop import loop
+    from enpire.rollout.loop import round_decisions
 
     finish = Stations._finish
 
@@ -316,7 +316,7 @@ def test_target_on_sealed_seeds_ends_the_loop(
         return finish(self, row, Verdict(Outcome.SUCCESS))
 
     monkeypatch.setattr(Stations, "_finish", kind)
-    monkeypatch.setattr(loop, "ENOUGH", 4)
+    monkeypatch.setattr(round_decisions, "ENOUGH", 4)
     assert main([*SMALL, "--target", "0.5", "--sealed-episodes", "3", "--run", str(tmp_path)]) == 0
     figures = _last(capsys.readouterr().out)
     assert figures["reached"] is True

@@ -92,7 +92,7 @@ def _reached(figures: dict[str, Any]) -> str:
 def _undecided(run: Run) -> list[str]:
     """How a comparison went so far that the end cut short: the candidate may be the better one."""
     from enpire.observe import account
-    from enpire.rollout.loop.loop import DECIDED
+    from enpire.rollout.loop.round_decisions import DECIDED
     from enpire.types import Purpose
 
     ledger, incumbent = run.ledger, account.incumbent(run.ledger)

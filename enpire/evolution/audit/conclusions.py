@@ -18,7 +18,7 @@ from enpire.observe.result import result
 from enpire.rollout.evaluation.comparison import Decision
 from enpire.rollout.evaluation.paired_comparison import PairedComparison
 from enpire.rollout.evaluation.seeds import stream
-from enpire.rollout.loop.loop import LIMIT
+from enpire.rollout.loop.round_decisions import LIMIT
 from enpire.store import EpisodeRow, LogEntry, Run
 from enpire.store.fsck import REPAIR, Damage
 from enpire.store.layout import LEDGER, RESULT

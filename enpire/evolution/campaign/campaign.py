@@ -73,7 +73,7 @@ from enpire.rollout.loop.state import LoopState
 from enpire.sandbox.sandbox import Confinement, SandboxError
 from enpire.sandbox.sanitize import one_line
 from enpire.store import EpisodeWriter, Run
-from enpire.types import Estimate, Purpose
+from enpire.types import Estimate
 
 LOOK_S = 0.05  # between looks at what is under way while no episode ends
 LEADING = 4.0  # share of robot time of the trials that it would go on with, others' being 1.0
@@ -372,11 +372,6 @@ class Campaign:
     def _collect(self, number: int) -> Life:
         experiment, settings = self.books.entry(number).experiment, self.settings
         row = self.run_store.ledger.policy(experiment.base)
-        earlier = (
-            e
-            for e in self.known.episodes.values()
-            if e.tells and e.round < number and e.purpose is not Purpose.SEALED
-        )
         asked = Collection(
             stations=self.stations,
             base=experiment.base,
@@ -387,8 +382,8 @@ class Campaign:
             count=settings.collect,
             seeds=stream(settings.seed, "collect", number),
             exploration=settings.exploration,
-            seed=self._seed(number),
-            episodes=sorted(earlier, key=lambda e: e.id),
+            seed=settings.seed_of(number),
+            episodes=self.known.told_before(number),
         )
         recipe = self._recipe(experiment)
         errors: list[RecipeError] = []
@@ -405,7 +400,7 @@ class Campaign:
             self._spec,
             number,
             experiment.base,
-            self._seed(number),
+            self.settings.seed_of(number),
             self.stations.parameters,
             instruction(self.stations),
             grippers(self.stations),
@@ -521,9 +516,6 @@ class Campaign:
         if now - self._reported >= REPORT_S or (changed and now - self._reported >= 1.0):
             self._reported = now
             write(self.run_store)
-
-    def _seed(self, number: int) -> int:
-        return self.settings.seed * 1000 + number
 
     def _recipe(self, experiment: Experiment) -> ConfiguredRecipe:
         """Raises CampaignError where there is none such, or it may not be run here."""

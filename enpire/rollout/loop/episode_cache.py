@@ -47,6 +47,18 @@ class EpisodeCache:
             if e.policy == name and e.purpose is Purpose.EVALUATION and e.verdict.outcome in JUDGED
         ]
 
+    def told_before(self, number: int) -> list[Episode]:
+        """What a collection of round `number` may learn from, in the order of ids.
+
+        No sealed episode is, and none that tells nothing.
+        """
+        earlier = (
+            e
+            for e in self.episodes.values()
+            if e.tells and e.round < number and e.purpose is not Purpose.SEALED
+        )
+        return sorted(earlier, key=lambda e: e.id)
+
     def collected(self, number: int) -> int:
         """How many episodes a round has collected, also before the run was resumed."""
         collection = (number, Purpose.COLLECTION)

@@ -12,27 +12,23 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
 from itertools import islice
 
 from enpire.environment import (
     Job,
     Operator,
     StationBackend,
-    Tasked,
     grippers,
     instruction,
     symmetry_of,
 )
 from enpire.errors import EnpireError, PolicyError, RecipeError
-from enpire.improvement.collection import Collection, caught
+from enpire.improvement.collection import caught
 from enpire.improvement.online import is_online
 from enpire.improvement.recipe import Candidate, ConfiguredRecipe
 from enpire.improvement.training_process import Trainer, TrainingRequest, keep
 from enpire.policies import shape_for
 from enpire.policies.asynchronous import live_controller
-from enpire.rollout.collection.assistance import RoundHelp, attended, detected, helped
-from enpire.rollout.collection.early_stop import RoundEarlyStops
 from enpire.rollout.collection.online import OnlineCollection, recent
 from enpire.rollout.evaluation.comparison import EXTENSION, Decision
 from enpire.rollout.evaluation.paired_comparison import PairedComparison
@@ -42,35 +38,21 @@ from enpire.rollout.evaluation.seeds import stream
 from enpire.rollout.evaluation.statistics import chance_above, estimate
 from enpire.rollout.fleet.fleet import Fleet
 from enpire.rollout.fleet.scheduler import Queue
+from enpire.rollout.loop import round_decisions
 from enpire.rollout.loop.budget import Budget
 from enpire.rollout.loop.episode_cache import EpisodeCache
 from enpire.rollout.loop.online_rounds import OnlineRounds
+from enpire.rollout.loop.round_collections import RoundCollections
+from enpire.rollout.loop.round_decisions import LIMIT, POLICY, RoundDecisions
 from enpire.rollout.loop.settings import REAL, LoopSettings
 from enpire.rollout.loop.state import LoopState
-from enpire.store import EpisodeWriter, LogEntry, RoundRow, Run
+from enpire.store import EpisodeWriter, RoundRow, Run
 from enpire.store.fault_points import fault_point
 from enpire.types import Episode, Estimate, Purpose
 
-POLICY = "policy"
 AHEAD = 20  # pairs whose one half is run while the candidate is made: as few decide nearly never
-ENOUGH = 60  # judged episodes of a policy before a sealed evaluation is worth its robot time
 LIKELY = 0.8  # chance that a learner is better, from which on a comparison is worth robot time
 WORSE = 0.01  # the same chance, below which what it has learned is given up
-LIMIT = "limit"  # the kind of note that says how many pairs a comparison may take
-DECIDED = ("promoted", "kept", "rejected")  # kinds of notes that close a comparison
-
-
-@dataclass(frozen=True, slots=True)
-class _OpenCollection:
-    """A round's collection under way, and what its recipe raised when it was asked for jobs.
-
-    stops: what ends episodes early, if anything does. help: that the policy has in them.
-    """
-
-    queue: Queue
-    errors: list[RecipeError]
-    stops: RoundEarlyStops | None
-    help: RoundHelp | None
 
 
 class Loop:
@@ -90,7 +72,6 @@ class Loop:
         helper: Operator | None = None,
     ) -> None:
         """helper: beside policies in collections."""
-        self.helper = helper
         self.settings = settings
         self.run_store = run
         self.writer = writer
@@ -105,10 +86,14 @@ class Loop:
         asked = settings.target, settings.sealed_episodes, settings.target_bound
         self._sealed = Sealed(run.ledger, *asked)
         self._known = EpisodeCache(run, self.stations)
+        self._decisions = RoundDecisions(run.ledger, writer, self._known, settings.seed)
         self._online = OnlineRounds(
-            run, self._known.episodes, settings.seed, self._training_request, self._base
+            run, self._known.episodes, settings.seed, self._training_request, self._decisions.base
         )
-        self._begun: dict[int, _OpenCollection] = {}  # collections under way, by round
+        self._collections = RoundCollections(
+            *(settings, run.ledger, fleet, self._known, self._decisions),
+            *(self._recipe, budget.rounds, helper),
+        )
         self._pairs: Queue | None = None  # the incumbent's part of the next comparison's first
 
     def run(self) -> LoopState:
@@ -163,7 +148,7 @@ class Loop:
                 )
             name = self._train(self.first, 0, "")
         if not self.run_store.ledger.rounds():
-            self._begin_collection(1)
+            self._collections.begin_early(1)
         self._evaluate_start(name)
         return name
 
@@ -181,7 +166,7 @@ class Loop:
 
     def _round(self, number: int) -> None:
         self.state.round = number
-        incumbent, base = self.state.incumbent, self._base(number)
+        incumbent, base = self.state.incumbent, self._decisions.base(number)
         candidate = self._policy_of(number)
         try:
             if candidate is None and is_online(self._recipe(number)):
@@ -194,12 +179,12 @@ class Loop:
             if isinstance(error, PolicyError) and candidate is None:
                 raise
             text = f"round {number}: {error}"
-            self._note("rejected", text, incumbent, candidate or "", {"drawn": 0})
+            self._decisions.note(number, "rejected", text, incumbent, candidate or "", {"drawn": 0})
             better = False
             if self._pairs is not None:
                 self.fleet.drop(self._pairs)
             if isinstance(error, PolicyError):  # it has ended all that was under way
-                self._begun.clear()
+                self._collections.forget()
         if better and candidate is not None:
             fault_point("promote")
             self.run_store.ledger.set_policy_state(candidate, "incumbent")
@@ -214,34 +199,12 @@ class Loop:
 
     def _collect(self, number: int) -> None:
         """Have all that is collected for a round, of which some may have been before."""
-        collecting = self._begun.pop(number, None) or self._collection(number)
+        collecting = self._collections.take(number)
         self._doing("collecting", self.settings.collect, self._known.collected(number))
         # While the last ones end, others begin what the comparison needs anyway.
         self._pairs = self.fleet.beside(self._known.missing(self._pairs_ahead(number)))
         self._run_out(collecting.queue)
-        for error in collecting.errors:
-            raise error
-        if collecting.stops:
-            self._note_tally(number, collecting.stops)
-        self._note_help(number, collecting.help)
-
-    def _note_tally(self, number: int, stops: RoundEarlyStops) -> None:
-        """Say what early ends came to, once a round."""
-        tally = stops.tally(self._known.episodes.values())
-        said = [n.round for n in self.run_store.ledger.decisions() if n.kind == "spent"]
-        if tally is not None and number not in said:
-            self._note("spent", str(tally), stops.base, "", asdict(tally), number)
-
-    def _note_help(self, number: int, help: RoundHelp | None) -> None:
-        """Say what a detector is worth and what help came to, once a round."""
-        if self.helper is None:
-            return
-        done = attended(self._known.episodes.values(), self.helper, number)
-        said = [n.kind for n in self.run_store.ledger.decisions() if n.round == number]
-        if help is not None and help.detector is not None and "detector" not in said:
-            self.run_store.ledger.add_decision(detected(help.detector, number))
-        if done and "helped" not in said:
-            self.run_store.ledger.add_decision(helped(done, done[0].policy, number))
+        self._collections.note(number, collecting)
 
     def _learn(self, number: int, base: str) -> str:
         """Collect while a learner learns from what is collected; returns its candidate's name."""
@@ -253,7 +216,7 @@ class Loop:
             before,
             self._known.episodes,
             self.writer.flush,
-            self._known.controller(self._base(number)),
+            self._known.controller(self._decisions.base(number)),
             lambda policy: live_controller(policy, self.stations),
             number,
             seeds,
@@ -272,73 +235,9 @@ class Loop:
         candidate = self._await_candidate(process.candidate)
         name, asked = f"{POLICY}-{number}", self._training_request(recipe, number, base)
         text = keep(self.run_store, candidate, name, asked)
-        self._note("trained", f"{text}; {collection.recent} of the latest", base, name)
+        text = f"{text}; {collection.recent} of the latest"
+        self._decisions.note(number, "trained", text, base, name)
         return name
-
-    def _begin_collection(self, number: int) -> None:
-        """Have what a later round collects begin now, beside what else there is to do."""
-        if number not in self._begun and self._begins_early(number):
-            self._begun[number] = self._collection(number)
-
-    def _begins_early(self, number: int) -> bool:
-        """Whether a round's collection begins while the round before is under way."""
-        wanted = self.settings.staleness and number <= self.budget.rounds
-        wanted = wanted and not is_online(self._recipe(number))
-        return bool(wanted and self._stale(number) <= self._recipe(number).max_staleness)
-
-    def _stale(self, number: int) -> int:
-        """Rounds that a collection lags behind that begins early; the first policy is new."""
-        return min(self.settings.staleness, number - 1)
-
-    def _collection(self, number: int) -> _OpenCollection:
-        """What is collected for a round: it follows from what was known before, whenever asked."""
-        recipe, settings = self._recipe(number), self.settings
-        early = self._begins_early(number)
-        stale = self._stale(number) if early else 0
-        base = self._base(number - stale)
-        row = self.run_store.ledger.policy(base)
-        before = number - 1 if early else number  # whose evaluations are not over yet
-        earlier = (
-            e
-            for e in self._known.episodes.values()
-            if e.tells
-            and e.round < number
-            and e.purpose is not Purpose.SEALED
-            and (e.round < before or e.purpose is not Purpose.EVALUATION)
-        )
-        episodes, seed = sorted(earlier, key=lambda e: e.id), self._seed(number)
-        parent = row.parent if row else ""
-        stops = RoundEarlyStops(self.stations, base, episodes, seed) if settings.abort else None
-        asked = Collection(
-            stations=self.stations,
-            base=base,
-            parent=parent,
-            policy=self._known.policy,
-            controller=self._known.controller,
-            round=number,
-            count=settings.collect,
-            seeds=stream(settings.seed, "collect", number),
-            exploration=settings.exploration,
-            seed=seed,
-            episodes=episodes,
-            helper=self.helper,
-        )
-        errors: list[RecipeError] = []
-        collected, help = recipe.collect(asked), None
-        if stops:
-            collected = stops.jobs(collected)
-        if self.helper and isinstance(self.stations, Tasked) and not recipe.needs_helper:
-            help = RoundHelp(self.helper, self.stations, base, episodes, seed)
-            collected = help.jobs(collected)
-        jobs = caught(collected, errors)
-        jobs = (job and replace(job, staleness=stale) for job in jobs)
-        weight = settings.collect_share / (1.0 - settings.collect_share)  # an evaluation has 1.0
-        queue = self.fleet.beside(self._known.missing(jobs), weight)
-        return _OpenCollection(queue, errors, stops, help)
-
-    def _seed(self, number: int) -> int:
-        """The seed of what is random in a round apart from its episodes."""
-        return self.settings.seed * 1000 + number
 
     def _train(self, recipe: ConfiguredRecipe, number: int, parent: str) -> str:
         """A candidate, made beside the stations; they have the comparison's first episodes done."""
@@ -346,7 +245,7 @@ class Loop:
         asked = self._training_request(recipe, number, parent)
         training = self.trainer.begin(self.run_store, asked)
         if parent:
-            self._begin_collection(number + 1)
+            self._collections.begin_early(number + 1)
         self._doing(f"training ({recipe.name})", 0)
         try:
             candidate = self._await_candidate(lambda: training.candidate(0.0))
@@ -357,7 +256,7 @@ class Loop:
             raise
         name = f"{POLICY}-{number}"
         text = keep(self.run_store, candidate, name, asked, "candidate" if parent else "incumbent")
-        self._note("trained", text, parent, name, candidate.numbers)
+        self._decisions.note(number, "trained", text, parent, name, candidate.numbers)
         return name
 
     def _training_request(
@@ -370,7 +269,7 @@ class Loop:
             self.spec,
             number,
             parent,
-            self._seed(number),
+            self.settings.seed_of(number),
             stations.parameters,
             instruction(stations),
             grippers(stations),
@@ -429,14 +328,17 @@ class Loop:
         latest = recent(self._known.episodes, number, stream(self.settings.seed, "collect", number))
         if latest.rate >= self.settings.target and self._passes(candidate):
             return True
-        chance = chance_above(latest, self._measured(incumbent, number - 1))
-        decided = self._decision(number)  # of a run that was killed before its round's end
+        chance = chance_above(latest, self._decisions.measured(incumbent, number - 1))
+        decided = self._decisions.promoted(
+            number
+        )  # of a run that was killed before its round's end
         if chance >= LIKELY or decided:
             return self._compare(number, incumbent, candidate) or self._passes(candidate)
         if decided is not None:
             return False
         worse = chance < WORSE
-        self._note(
+        self._decisions.note(
+            number,
             "rejected" if worse else "kept",
             f"{candidate} is not compared: the latest episodes of its learner, {latest}, are "
             f"above {incumbent} with a chance of {chance:.3f} only; "
@@ -444,14 +346,13 @@ class Loop:
             incumbent,
             candidate,
             {"wins": 0, "losses": 0, "ties": 0, "drawn": 0, "better": False},
-            number,
         )
         return False
 
     def _compare(self, number: int, incumbent: str, candidate: str) -> bool:
         """Both on the same fresh seeds, pair by pair, until the test decides."""
         settings = self.settings
-        earlier = self._decision(number)
+        earlier = self._decisions.promoted(number)
         if earlier is not None:
             return earlier
         max_pairs = self._max_pairs(number, incumbent, candidate)
@@ -473,7 +374,8 @@ class Loop:
             self.state.deciding = f"{candidate} against {incumbent}: {match.record.counts}"
         record, verdict = match.record, match.decision
         promote = verdict is Decision.PROMOTE
-        self._note(
+        self._decisions.note(
+            number,
             "promoted" if promote else "kept",
             f"{candidate} against {incumbent} on {record.pairs} common seeds: {record.counts}; the "
             f"chance that it is better {record.chance_better:.3f}",
@@ -486,7 +388,6 @@ class Loop:
                 "drawn": match.drawn,
                 "better": promote,
             },
-            number,
         )
         return promote
 
@@ -499,16 +400,16 @@ class Loop:
         settings = self.settings
         if settings.max_pairs:
             return settings.max_pairs
-        for note in self.run_store.ledger.decisions():
-            if note.round == number and note.kind == LIMIT and note.candidate == candidate:
+        for note in self._decisions.of_round(number):
+            if note.kind == LIMIT and note.candidate == candidate:
                 return int(note.numbers["max_pairs"])
-        measured = self._measured(incumbent, number - 1)
+        measured = self._decisions.measured(incumbent, number - 1)
         most = enough_pairs(measured, settings.target, settings.alpha)
         text = (
             f"{incumbent} succeeds at {measured}: at most {most} pairs, {EXTENSION} times as many "
             f"if {candidate} is promising"
         )
-        self._note(LIMIT, text, incumbent, candidate, {"max_pairs": most}, number)
+        self._decisions.note(number, LIMIT, text, incumbent, candidate, {"max_pairs": most})
         return most
 
     def _passes(self, name: str) -> bool:
@@ -531,16 +432,17 @@ class Loop:
         comparison a policy may seem worse than it is, and another round costs more.
         """
         number, target = self.state.round, self.settings.target
-        seen = self._measured(name, number)
-        if seen.trials < ENOUGH and seen.high >= target:
+        seen = self._decisions.measured(name, number)
+        if seen.trials < round_decisions.ENOUGH and seen.high >= target:
             controller = self._known.controller(name)
-            seeds = islice(stream(self.settings.seed, "check", number), ENOUGH - seen.trials)
+            missing = round_decisions.ENOUGH - seen.trials
+            seeds = islice(stream(self.settings.seed, "check", number), missing)
             jobs = [Job(s, Purpose.EVALUATION, controller, name, number) for s in seeds]
             self._doing("looking closer", len(jobs))
             self._episodes(jobs)
-            seen = self._measured(name, number)
+            seen = self._decisions.measured(name, number)
         self._show_success(name)
-        return seen.rate >= target and seen.trials >= ENOUGH
+        return seen.rate >= target and seen.trials >= round_decisions.ENOUGH
 
     def _examine(self, name: str) -> None:
         controller, known = self._known.controller(name), self._known.episodes
@@ -554,7 +456,8 @@ class Loop:
             self.state.planned = min(examination.rule.soonest(failures), examination.rule.most)
         self.writer.flush()
         row = self._sealed.close(examination, known)
-        self._note("sealed", f"{name}, {self._sealed.text(row)}", name, "")
+        text = f"{name}, {self._sealed.text(row)}"
+        self._decisions.note(self.state.round, "sealed", text, name, "")
         self.state.take(row, self._sealed.passed(row))
 
     # Helpers
@@ -600,29 +503,6 @@ class Loop:
                     yield episode
         yield from known
 
-    def _measured(self, name: str, until: int) -> Estimate:
-        """Return a policy's success over its evaluations up to a round, for what is decided by it.
-
-        Episodes that were under way when a comparison ended are left out. How many there are is a
-        matter of time, and a loop that was killed must come to the same decisions.
-        """
-        settled = {
-            note.round: self._settled(note.round, int(note.numbers["drawn"]))
-            for note in self.run_store.ledger.decisions()
-            if note.kind in DECIDED and "drawn" in note.numbers
-        }
-        judged = [
-            e.success
-            for e in self._known.evaluations(name)
-            if e.round <= until and (e.round not in settled or e.seed in settled[e.round])
-        ]
-        return estimate(sum(judged), len(judged))
-
-    def _settled(self, number: int, drawn: int) -> set[int]:
-        """Seeds of a round's evaluations that are there however often the loop was killed."""
-        compared = islice(stream(self.settings.seed, "compare", number), drawn)
-        return {*compared, *islice(stream(self.settings.seed, "check", number), ENOUGH)}
-
     def _show_success(self, name: str) -> Estimate:
         judged = [e.success for e in self._known.evaluations(name)]
         measured = estimate(sum(judged), len(judged))
@@ -653,41 +533,6 @@ class Loop:
     def _policy_of(self, number: int) -> str | None:
         row = self.run_store.ledger.policy(f"{POLICY}-{number}")
         return row.name if row else None
-
-    def _decision(self, number: int) -> bool | None:
-        for note in self.run_store.ledger.decisions():
-            if note.round == number and note.kind in DECIDED:
-                return note.kind == "promoted"
-        return None
-
-    def _base(self, number: int) -> str:
-        """What a round's candidate is made from: the last one, unless it did worse.
-
-        Near the target an improvement is too small to be shown by one comparison. It is not thrown
-        away for that: the next candidate goes on from it, until there is enough to show.
-        """
-        notes = self.run_store.ledger.decisions()
-        decided = [note for note in notes if note.kind in DECIDED and note.round < number]
-        last = decided[-1] if decided else None
-        if last and last.kind == "kept" and last.numbers["wins"] >= last.numbers["losses"]:
-            return last.candidate
-        earlier = [row for row in self.run_store.ledger.rounds() if row.number < number]
-        return earlier[-1].policy if earlier else f"{POLICY}-0"
-
-    def _note(
-        self,
-        kind: str,
-        text: str,
-        incumbent: str,
-        candidate: str,
-        numbers: dict[str, float] | None = None,
-        number: int | None = None,
-    ) -> None:
-        at = self.state.round if number is None else number
-        self.writer.flush()  # what was decided never outlives the episodes that decided it
-        self.run_store.ledger.add_decision(
-            LogEntry(at, kind, text, incumbent, candidate, numbers or {})
-        )
 
     def _doing(self, what: str, planned: int, done: int = 0) -> None:
         self.state.doing, self.state.done, self.state.planned = what, done, planned

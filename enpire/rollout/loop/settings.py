@@ -73,3 +73,7 @@ class LoopSettings:
     world: str = ""
     helper: str = ""
     helper_settings: dict[str, str] = field(default_factory=dict)
+
+    def seed_of(self, number: int) -> int:
+        """The seed of what is random in a round apart from its episodes."""
+        return self.seed * 1000 + number

@@ -16,7 +16,7 @@ from pathlib import Path
 from unittest import mock
 
 from enpire.rollout.evaluation import seeds
-from enpire.rollout.loop import loop as loops
+from enpire.rollout.loop import round_decisions
 from enpire.store.fault_points import VARIABLE, passed
 from enpire.store.fsck import check
 from enpire.store.layout import LEDGER
@@ -44,7 +44,7 @@ def draw(start: int) -> None:
 
 def main(folder: Path, kills: int) -> None:
     """Kill at so many points, as far apart as they can be; 0: at each."""
-    loops.ENOUGH = 8
+    round_decisions.ENOUGH = 8
     draw(0)
     whole, count = folder / "whole", folder / "count"
 

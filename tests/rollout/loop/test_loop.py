@@ -22,6 +22,7 @@ from enpire.improvement.recipe import Candidate, ConfiguredRecipe, Recipe, Recip
 from enpire.policies import ChunkPolicy
 from enpire.rollout.fleet.fleet import Fleet, Stopped
 from enpire.rollout.loop import loop as loops
+from enpire.rollout.loop import round_decisions
 from enpire.rollout.loop.budget import Budget
 from enpire.rollout.loop.loop import Loop
 from enpire.rollout.loop.settings import LoopSettings
@@ -72,7 +73,7 @@ class Diverges(Moves):
 @pytest.fixture(autouse=True)
 def soon_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """A dozen evaluations are enough to seal after."""
-    monkeypatch.setattr(loops, "ENOUGH", 8)
+    monkeypatch.setattr(round_decisions, "ENOUGH", 8)
 
 
 class Killed(BaseException):
@@ -294,7 +295,7 @@ def test_a_sealed_evaluation_that_fails_leaves_the_target_unreached(tmp_path: Pa
     # Sealed seeds are drawn anew in every run: enough of them that luck is out of the question.
     many = {"sealed_episodes": 60}
     lucky = LoopSettings(**{**_values(TINY), **many, "start_episodes": 1, "collect": 2})
-    loops.ENOUGH = 1
+    round_decisions.ENOUGH = 1
     for seed in range(20):
         settings = LoopSettings(**{**_values(lucky), "seed": seed})
         folder = tmp_path / str(seed)
@@ -542,9 +543,9 @@ FIXED = (Purpose.DEMONSTRATION, Purpose.COLLECTION)
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that nobody disturbed."""
     folder = tmp_path_factory.mktemp("whole") / "run"
-    kept, loops.ENOUGH = loops.ENOUGH, 8
+    kept, round_decisions.ENOUGH = round_decisions.ENOUGH, 8
     go(folder, Moves(SLOW), Moves(FAST))
-    loops.ENOUGH = kept
+    round_decisions.ENOUGH = kept
     return folder
 
 

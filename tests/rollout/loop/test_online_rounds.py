@@ -17,7 +17,7 @@ from enpire.improvement.training_process import TrainingRequest, recipe_inputs
 from enpire.policies import Policy
 from enpire.rollout.collection import online
 from enpire.rollout.loop import loop as loops
-from enpire.rollout.loop import online_rounds
+from enpire.rollout.loop import online_rounds, round_decisions
 from enpire.store import Run
 from enpire.types import Episode, Purpose
 from tests.rollout.loop.test_loop import FAST, SLOW, TINY, Killed, Moves, Steps, go, notes
@@ -117,7 +117,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(online, "BLOCK", 4)
     monkeypatch.setattr(online, "LAG", 1)
     monkeypatch.setattr(online, "RECENT", 8)
-    monkeypatch.setattr(loops, "ENOUGH", 8)
+    monkeypatch.setattr(round_decisions, "ENOUGH", 8)
     HereOnline.begun = []
 
 

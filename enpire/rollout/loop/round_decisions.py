@@ -1,0 +1,91 @@
+"""What the rounds of a run have decided, by notes in its ledger, and what follows from it.
+
+A loop that was killed reads the same here as one that was not, and so comes to the same decisions.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from enpire.rollout.evaluation.seeds import stream
+from enpire.rollout.evaluation.statistics import estimate
+from enpire.rollout.loop.episode_cache import EpisodeCache
+from enpire.store import EpisodeWriter, LogEntry
+from enpire.store.ledger import Ledger
+from enpire.types import Estimate
+
+POLICY = "policy"
+ENOUGH = 60  # judged episodes of a policy before a sealed evaluation is worth its robot time
+LIMIT = "limit"  # the kind of note that says how many pairs a comparison may take
+DECIDED = ("promoted", "kept", "rejected")  # kinds of notes that close a comparison
+
+
+class RoundDecisions:
+    """The decisions of one run's rounds."""
+
+    def __init__(
+        self, ledger: Ledger, writer: EpisodeWriter, known: EpisodeCache, seed: int
+    ) -> None:
+        """writer: of the run's episodes; known: they. seed: the run's."""
+        self._ledger, self._writer, self._known, self._seed = ledger, writer, known, seed
+
+    def note(
+        self,
+        number: int,
+        kind: str,
+        text: str,
+        incumbent: str,
+        candidate: str,
+        numbers: dict[str, float] | None = None,
+    ) -> None:
+        """Add a note on round `number`."""
+        self._writer.flush()  # what was decided never outlives the episodes that decided it
+        self._ledger.add_decision(LogEntry(number, kind, text, incumbent, candidate, numbers or {}))
+
+    def of_round(self, number: int) -> list[LogEntry]:
+        """The notes on a round, in their order."""
+        return [note for note in self._ledger.decisions() if note.round == number]
+
+    def promoted(self, number: int) -> bool | None:
+        """Whether a round's candidate became the incumbent; None while that is open."""
+        for note in self.of_round(number):
+            if note.kind in DECIDED:
+                return note.kind == "promoted"
+        return None
+
+    def base(self, number: int) -> str:
+        """What a round's candidate is made from: the last one, unless it did worse.
+
+        Near the target an improvement is too small to be shown by one comparison. It is not thrown
+        away for that: the next candidate goes on from it, until there is enough to show.
+        """
+        notes = self._ledger.decisions()
+        decided = [note for note in notes if note.kind in DECIDED and note.round < number]
+        last = decided[-1] if decided else None
+        if last and last.kind == "kept" and last.numbers["wins"] >= last.numbers["losses"]:
+            return last.candidate
+        earlier = [row for row in self._ledger.rounds() if row.number < number]
+        return earlier[-1].policy if earlier else f"{POLICY}-0"
+
+    def measured(self, name: str, until: int) -> Estimate:
+        """Return a policy's success over its evaluations up to a round, for what is decided by it.
+
+        Episodes that were under way when a comparison ended are left out. How many there are is a
+        matter of time, and a loop that was killed must come to the same decisions.
+        """
+        settled = {
+            note.round: self._settled(note.round, int(note.numbers["drawn"]))
+            for note in self._ledger.decisions()
+            if note.kind in DECIDED and "drawn" in note.numbers
+        }
+        judged = [
+            e.success
+            for e in self._known.evaluations(name)
+            if e.round <= until and (e.round not in settled or e.seed in settled[e.round])
+        ]
+        return estimate(sum(judged), len(judged))
+
+    def _settled(self, number: int, drawn: int) -> set[int]:
+        """Seeds of a round's evaluations that are there however often the loop was killed."""
+        compared = islice(stream(self._seed, "compare", number), drawn)
+        return {*compared, *islice(stream(self._seed, "check", number), ENOUGH)}
