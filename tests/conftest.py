@@ -18,6 +18,9 @@ from tests.entropy import repeatable
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test may ask a hub
 choose_graphics()  # before any test imports MuJoCo
 
+from enpire.improvement import training_process  # noqa: E402
+from tests.warm_trainer import WarmTrainer  # noqa: E402
+
 # Keys of runs made by tests are nobody's own.
 STATE = tempfile.TemporaryDirectory(prefix="enpire-tests-")
 os.environ["XDG_STATE_HOME"] = STATE.name
@@ -37,6 +40,12 @@ settings.load_profile("repeatable")
 def _repeatable_entropy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sealed seeds are drawn anew in each run. In tests they are the same ones, run after run."""
     monkeypatch.setattr(seeds, "secrets", repeatable())
+
+
+@pytest.fixture(autouse=True)
+def _warm_trainer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loops of tests train in one process, one after the other."""
+    monkeypatch.setattr(training_process, "_Worker", WarmTrainer)
 
 
 def pytest_configure() -> None:

@@ -17,10 +17,11 @@ from enpire.agent_loop.loop import DECLINED, Bounds, run
 from enpire.agent_loop.messages import Messages, gathered
 from enpire.agent_loop.patience import Broken, patient
 from tests.evolution.replay import Call, Fault, Heard, Replay, Script, Turn, call
+from tests.needs import needs
 
 from .few import STATUS, TRAIN, Few, box
 
-pytest.importorskip("anthropic")
+needs("anthropic")
 
 MAKE: dict[str, Callable[[str], LanguageModel]] = {
     "messages": lambda url: Messages(url, "m", 1000, "adaptive"),

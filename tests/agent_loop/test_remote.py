@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from enpire.agent_loop.remote import Gone, Remote
+from tests.needs import needs
 
-pytest.importorskip("mcp")
+needs("mcp")
 
 SERVER = """
 import os

@@ -23,10 +23,11 @@ from enpire.store.curves import CurveReader
 from enpire.twin.twin import Rows
 from enpire.types import LOST, Episode, Float32Array, Outcome, Purpose
 from tests.cluster.two_nodes import TwoNodes, two_nodes
+from tests.needs import needs
 
 pytestmark = pytest.mark.medium
 
-pytest.importorskip("ray")
+needs("ray")
 
 SMALL = (
     *("loop", "--task", "pick_cube", "--robots", "3", "--recipe", "bc", "--demonstrations", "3"),

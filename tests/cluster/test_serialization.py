@@ -29,8 +29,9 @@ from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec
 from enpire.policies.skill import SkillController
 from enpire.types import Episode, Purpose
 from tests.environment.reach import Reach, reach_stations
+from tests.needs import needs
 
-pytest.importorskip("ray")
+needs("ray")
 SPEC = ChunkSpec("reach", observation=2, action=7, hidden=(8,))
 
 

@@ -23,8 +23,9 @@ from enpire.environment.stations.resets import ResetMode
 from enpire.errors import UsageError
 from enpire.types import Outcome, Purpose
 from tests.environment.reach import Restored, Speed, reach_stations
+from tests.needs import needs
 
-pytest.importorskip("ray")
+needs("ray")
 
 
 @pytest.fixture

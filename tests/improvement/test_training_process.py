@@ -64,6 +64,11 @@ RECIPE = Mine
 
 
 @pytest.fixture
+def _warm_trainer() -> None:
+    """Processes here are begun and end as they do for users."""
+
+
+@pytest.fixture
 def run(tmp_path: Path) -> Iterator[Run]:
     with Run.create(tmp_path / "run", {}) as made:
         shown = {"policy": "expert", "round": 0, "purpose": Purpose.DEMONSTRATION}

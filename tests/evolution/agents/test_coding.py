@@ -34,10 +34,11 @@ from tests.evolution.coding import (
 )
 from tests.evolution.moving import FAST
 from tests.evolution.replay import Call, Fault, Heard, Replay, Turn, call
+from tests.needs import needs
 
 pytestmark = pytest.mark.medium
 
-pytest.importorskip("mcp")
+needs("mcp")
 
 
 def anthropic(n: Mapping[str, int]) -> float:

@@ -12,11 +12,12 @@ from enpire.sandbox.sandbox import available
 from tests.evolution.coding import FILE, OURS, at, ran, researcher, source
 from tests.evolution.moving import FAST, go
 from tests.evolution.replay import Call, Fault, Heard, Replay, Turn, call
+from tests.needs import needs
 
 from .test_coding import has_read, is_counted, reader, soon_enough
 
-pytest.importorskip("mcp")
-pytest.importorskip("anthropic")
+needs("mcp")
+needs("anthropic")
 
 pytestmark = [
     pytest.mark.medium,

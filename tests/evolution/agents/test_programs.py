@@ -20,8 +20,9 @@ from enpire.evolution.experiments.experiment import ExperimentState
 from enpire.packs import Pack
 from enpire.sandbox.sandbox import available
 from tests.evolution.moving import FAST, go
+from tests.needs import needs
 
-pytest.importorskip("mcp")
+needs("mcp")
 
 CLASSES = {"input_tokens": 120, "output_tokens": 30}
 

@@ -17,8 +17,9 @@ from enpire.evolution.agents import bridge, tool_server
 from enpire.evolution.agents.tool_server import ToolSocket
 from enpire.evolution.agents.tools import EpisodePictures
 from enpire.sandbox.sandbox import Sandbox, available
+from tests.needs import needs
 
-pytest.importorskip("mcp")
+needs("mcp")
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d494844520000000100000001080000000"

@@ -17,8 +17,9 @@ from enpire.evolution.experiments.experiment import Experiment, ExperimentState
 from enpire.improvement import recipe as recipes
 from enpire.rollout.evaluation.comparison import PairedRecord
 from tests.evolution.agents.surface import BASE, Campaign, Surface, campaign, random_search
+from tests.needs import needs
 
-pytest.importorskip("optuna")
+needs("optuna")
 CHOICES = (choice("replay_bc"), choice("habc"))
 ONE = RecipeChoice("one", tuple(TunableSetting(n, "real", "1", 0.1, 10.0) for n in "abc"))
 

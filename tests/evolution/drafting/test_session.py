@@ -27,10 +27,11 @@ from enpire.sandbox.sandbox import Availability
 from tests.evolution.coding import at, kinds, left
 from tests.evolution.hostile.arena import needs_sandbox
 from tests.evolution.replay import Call, Heard, Replay, Turn, call
+from tests.needs import needs
 
 from .scripted import BEGINS, NAME, PNG, Judge, begun, program
 
-pytest.importorskip("mcp")
+needs("mcp")
 pytestmark = needs_sandbox
 
 

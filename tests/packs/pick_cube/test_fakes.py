@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from enpire.certification.fakes import show
-from enpire.environment import Fake, Stations, build_stations
+from enpire.environment import Fake, Stations, build_stations, load_task
+from enpire.packs import find
 from enpire.types import Predicate
 from tests.graphics import verifier_cameras_of
 from tests.packs.truths import made, shown
 
 from .modules import module
 
-NAMES = tuple(fake.name for fake in build_stations("pick_cube", 1, 1).task.fakes())
+NAMES = tuple(fake.name for fake in load_task(find("tasks", "pick_cube")).fakes())
 
 
 @pytest.fixture(scope="module")

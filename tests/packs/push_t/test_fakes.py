@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from enpire.certification.fakes import show
-from enpire.environment import Fake, Stations, build_stations
+from enpire.environment import Fake, Stations, build_stations, load_task
+from enpire.packs import find
 from tests.graphics import verifier_cameras_of
 from tests.packs.truths import made, shown
 
 from .modules import module
 
-NAMES = tuple(fake.name for fake in build_stations("push_t", 1, 1).task.fakes())
+NAMES = tuple(fake.name for fake in load_task(find("tasks", "push_t")).fakes())
 
 
 @pytest.fixture(scope="module")
