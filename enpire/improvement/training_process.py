@@ -17,7 +17,14 @@ from typing import IO, Any, Protocol, Self
 
 from enpire.child_environment import child_environment
 from enpire.child_process import end_child
-from enpire.environment import Parameter, Symmetry
+from enpire.environment import (
+    Parameter,
+    StationBackend,
+    Symmetry,
+    grippers,
+    instruction,
+    symmetry_of,
+)
 from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint, digest
 from enpire.improvement.recipe import Candidate, ConfiguredRecipe, RecipeInputs, remade
@@ -51,6 +58,25 @@ class TrainingRequest:
     instruction: str = ""
     grippers: tuple[int, ...] = ()
     symmetry: Symmetry | None = None
+
+    @classmethod
+    def on(
+        cls,
+        stations: StationBackend,
+        recipe: ConfiguredRecipe,
+        spec: ChunkSpec,
+        number: int,
+        parent: str,
+        seed: int,
+    ) -> Self:
+        """A training for some stations, which say the rest."""
+        return cls(
+            *(recipe, spec, number, parent, seed),
+            stations.parameters,
+            instruction(stations),
+            grippers(stations),
+            symmetry_of(stations),
+        )
 
 
 def train(run: Run, request: TrainingRequest) -> Candidate:

@@ -19,52 +19,39 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections import deque
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
-from enpire.environment import Controller, Job, StationBackend, grippers, instruction, symmetry_of
+from enpire.environment import Controller, StationBackend
 from enpire.errors import CampaignError, RecipeError, UsageError
 from enpire.evolution.campaign.admission import Admission
 from enpire.evolution.campaign.agent import Agent
 from enpire.evolution.campaign.event_log import EventLog
 from enpire.evolution.campaign.examiner import Examiner, Life
+from enpire.evolution.campaign.experiment_runner import ExperimentRunner
 from enpire.evolution.campaign.report import write
 from enpire.evolution.experiments.budget import Ceilings
-from enpire.evolution.experiments.effect import Effect
 from enpire.evolution.experiments.events import (
     EXPERIMENT,
     HELD,
-    LEASE,
-    MATCH,
     RELEASED,
     RETIRED,
     USED,
     CampaignState,
     ExperimentEntry,
-    MatchOutcome,
     ModelUse,
     retirement,
 )
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
-from enpire.evolution.experiments.selection import DEFAULT, Contender, choose, level
 from enpire.evolution.knowledge.board import FindingsBoard
 from enpire.evolution.program_policies import policy_host, policy_process
 from enpire.evolution.program_policies.action_guard import guard_actions
-from enpire.evolution.program_policies.sandboxed_training import RoutingTrainer, foreign
-from enpire.improvement import recipe as recipes
-from enpire.improvement.collection import Collection, caught
-from enpire.improvement.recipe import Candidate, ConfiguredRecipe
-from enpire.improvement.training_process import Trainer, TrainingRequest, keep
-from enpire.policies import Policy, shape_for
-from enpire.rollout.evaluation.comparison import Decision
-from enpire.rollout.evaluation.paired_comparison import PairedComparison
-from enpire.rollout.evaluation.seeds import stream
+from enpire.evolution.program_policies.sandboxed_training import RoutingTrainer
+from enpire.improvement.recipe import ConfiguredRecipe
+from enpire.improvement.training_process import Trainer
+from enpire.policies import Policy
 from enpire.rollout.fleet.fleet import Fleet
-from enpire.rollout.fleet.scheduler import Queue
 from enpire.rollout.loop.budget import Budget
 from enpire.rollout.loop.episode_cache import EpisodeCache
 from enpire.rollout.loop.loop import Loop
@@ -76,18 +63,9 @@ from enpire.store import EpisodeWriter, Run
 from enpire.types import Estimate
 
 LOOK_S = 0.05  # between looks at what is under way while no episode ends
-LEADING = 4.0  # share of robot time of the trials that it would go on with, others' being 1.0
 REPORT_S = 20.0  # between two reports, unless something was decided
 WORDS = 300  # characters of what an agent says, in a decision
 REFUSALS = 3  # in a row, after which an agent is retired
-
-
-@dataclass(frozen=True, slots=True)
-class _OpenComparison:
-    """A comparison under way, and the queue of its jobs."""
-
-    match: PairedComparison
-    queue: Queue
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +142,6 @@ class Campaign:
         self._first = first
         self.stations: StationBackend = fleet.stations
         size = self.stations.action_size
-        self._spec = shape_for(settings.task, self.stations, settings.execute, settings.history)
 
         def acts(policy: Policy, name: str) -> Controller:
             inner = policy_host.controller(policy, self.stations, team.confinement)
@@ -173,13 +150,15 @@ class Campaign:
         self.known = EpisodeCache(run, self.stations, acts)
         self.books = EventLog(run, self.known, settings.seed, fleet, budget)
         self.admission = Admission(settings, run, self.books, self.known, fleet, ceilings)
-        self._matches: dict[int, _OpenComparison] = {}
+        self._experiments = ExperimentRunner(
+            *(settings, run, writer, fleet, self.known, self.books, self._trainer),
+            *(len(team.agents), team.sources),
+        )
         self._lives: dict[int, Life] = {}
         self._examiner = Examiner(
-            settings, run.ledger, self.books, self.known, state, self._run_out
+            settings, run.ledger, self.books, self.known, state, self._experiments.run_out
         )
         self._examining = self._examiner.life()
-        self._to_train: deque[int] = deque()  # experiments in their turn; the first one trains
         self._refusals: dict[str, int] = {}
         self._looked = self._reported = 0.0
 
@@ -216,8 +195,7 @@ class Campaign:
                 for episode in running:
                     with self.lock:
                         self.known.add(episode)
-                        for trying in self._matches.values():
-                            trying.match.add(episode)
+                        self._experiments.add(episode)
                         self._looked = 0.0
             self.fleet.stop("the campaign has ended")
         finally:
@@ -239,11 +217,11 @@ class Campaign:
         """
         with self.lock:
             self.admission.require(experiment)
-            self._recipe(experiment).require(self.stations)
+            self._experiments.recipe(experiment).require(self.stations)
             number = len(self.record.entries) + 1
             self.books.event(number, EXPERIMENT if trials else HELD, experiment.as_json())
             self.books.tell("proposed", number, f"{experiment.id}: {experiment.hypothesis}")
-            self._lives[number] = self._life(number)
+            self._lives[number] = self._experiments.life(number)
 
     def release(self, agent: str, id: str) -> None:
         """Have an agent's own experiment go on to trials, once it is trained.
@@ -307,7 +285,7 @@ class Campaign:
             self._examiner.recall()
             self.books.settle()
             for entry in self.record.under_way:
-                self._lives[entry.number] = self._life(entry.number)
+                self._lives[entry.number] = self._experiments.life(entry.number)
 
     def _has_ended(self) -> bool:
         """Let whatever waited go on; whether the campaign has ended."""
@@ -320,7 +298,7 @@ class Campaign:
         with self.lock:
             for number, life in list(self._lives.items()):
                 self._go_on(number, life)
-            self._favour()
+            self._experiments.favour()
             next(self._examining)
             if not self.state.reached:
                 self._turns()
@@ -353,158 +331,6 @@ class Campaign:
                 if not self.closed and refusals >= REFUSALS:
                     self.retire(agent.name, str(error))
 
-    def _life(self, number: int) -> Life:
-        """An experiment, from where it is to its decision."""
-        self.books.event(number, LEASE, "")
-        if self.books.entry(number).experiment.state is ExperimentState.PROPOSED:
-            self.books.move(number, ExperimentState.TRAINING)
-        if self.books.entry(number).experiment.state is ExperimentState.TRAINING:
-            if self.run_store.ledger.policy(self.books.entry(number).policy) is None:
-                yield from self._collect(number)
-                yield from self._train(number)
-            while not self.books.entry(number).released:
-                yield
-            self.books.move(number, ExperimentState.TRIALS)
-        while (opponent := self._opponent(number)) is not None:
-            yield from self._play(number, opponent)
-        self._decide(number)
-
-    def _collect(self, number: int) -> Life:
-        experiment, settings = self.books.entry(number).experiment, self.settings
-        row = self.run_store.ledger.policy(experiment.base)
-        asked = Collection(
-            stations=self.stations,
-            base=experiment.base,
-            parent=row.parent if row else "",
-            policy=self.known.policy,
-            controller=self.known.controller,
-            round=number,
-            count=settings.collect,
-            seeds=stream(settings.seed, "collect", number),
-            exploration=settings.exploration,
-            seed=settings.seed_of(number),
-            episodes=self.known.told_before(number),
-        )
-        recipe = self._recipe(experiment)
-        errors: list[RecipeError] = []
-        yield from self._run_out(caught(recipe.collect(asked), errors))
-        for error in errors:
-            raise error
-
-    def _train(self, number: int) -> Life:
-        """Make an experiment's candidate beside the stations; one at a time."""
-        self._to_train.append(number)
-        experiment = self.books.entry(number).experiment
-        asked = TrainingRequest(
-            self._recipe(experiment),
-            self._spec,
-            number,
-            experiment.base,
-            self.settings.seed_of(number),
-            self.stations.parameters,
-            instruction(self.stations),
-            grippers(self.stations),
-            symmetry_of(self.stations),
-        )
-        try:
-            while self._to_train[0] != number:  # in turn, lest the first experiments wait for ever
-                yield
-            candidate = yield from self._trained(asked)
-        finally:
-            self._to_train.remove(number)
-        text = keep(self.run_store, candidate, experiment.id, asked)
-        self.books.tell("trained", number, text, candidate.numbers)
-
-    def _trained(self, request: TrainingRequest) -> Generator[None, None, Candidate]:
-        self._writer.flush()
-        training = self._trainer.begin(self.run_store, request)
-        try:
-            while (candidate := training.candidate(0.0)) is None:
-                yield
-        except RecipeError:
-            raise
-        except BaseException:
-            training.cancel()
-            raise
-        return candidate
-
-    def _opponent(self, number: int) -> str | None:
-        """Whom its candidate meets next; None once that is decided.
-
-        The policy that it improves on; then, if it won, whoever is the incumbent by now.
-        """
-        entry = self.books.entry(number)
-        if not entry.matches:
-            return entry.experiment.base
-        last = entry.matches[-1]
-        return (
-            self.record.incumbent if last.won and last.opponent != self.record.incumbent else None
-        )
-
-    def _play(self, number: int, opponent: str) -> Life:
-        entry, settings = self.books.entry(number), self.settings
-        name = "compare" if not entry.matches else f"compare with {opponent}"
-        match = PairedComparison(
-            entry.policy,
-            opponent,
-            {name: self.known.controller(name) for name in (entry.policy, opponent)},
-            number,
-            stream(settings.seed, name, number),
-            level(settings.alpha, len(self.team.agents)),
-            settings.max_pairs,
-        )
-        for episode in self.known.episodes.values():
-            match.add(episode)
-        try:
-            yield from self._run_out(match.jobs(), match=(number, match))
-        finally:
-            self._matches.pop(number, None)
-        won = match.decision is Decision.PROMOTE
-        self.books.event(number, MATCH, MatchOutcome(opponent, match.record, won).as_json())
-
-    def _decide(self, number: int) -> None:
-        entry = self.books.entry(number)
-        first, last = entry.matches[0], entry.matches[-1]
-        effect = Effect(first.record)
-        if last.won:
-            reason = f"better than {last.opponent}: {Effect(last.record)}"
-            self.books.move(number, ExperimentState.KEPT, effect, reason)
-        elif first.won:
-            reason = (
-                f"better than {first.opponent}, but not shown to be better than {last.opponent}, "
-                f"which came meanwhile: {Effect(last.record)}"
-            )
-            self.books.move(number, ExperimentState.DROPPED, effect, reason)
-        else:
-            reason = f"not shown to be better than {first.opponent}: {effect}"
-            self.books.move(number, ExperimentState.DROPPED, effect, reason)
-
-    def _favour(self) -> None:
-        """Have the trials that selection would go on with decided sooner; none of them starves."""
-        trying = {str(n): on for n, on in self._matches.items()}
-        contenders = [Contender(name, on.match.record) for name, on in trying.items()]
-        leading = choose(DEFAULT, contenders, np.random.default_rng(0))
-        for name, on in trying.items():
-            on.queue.share = LEADING if name == leading else 1.0
-
-    def _run_out(
-        self,
-        jobs: Iterator[Job | None],
-        share: float = 1.0,
-        match: tuple[int, PairedComparison] | None = None,
-    ) -> Life:
-        """Have those of the jobs run that have no episode yet, beside whatever else is."""
-        queue: Queue = self.fleet.beside(self.known.missing(jobs), share)
-        if match is not None:
-            self._matches[match[0]] = _OpenComparison(match[1], queue)
-        try:
-            while not queue.over:
-                yield
-        finally:
-            self.fleet.drop(queue)
-
-    # Helpers
-
     def _show(self, now: float) -> None:
         """What a person sees; the report is kept current."""
         state, record = self.state, self.record
@@ -516,19 +342,3 @@ class Campaign:
         if now - self._reported >= REPORT_S or (changed and now - self._reported >= 1.0):
             self._reported = now
             write(self.run_store)
-
-    def _recipe(self, experiment: Experiment) -> ConfiguredRecipe:
-        """Raises CampaignError where there is none such, or it may not be run here."""
-        name = experiment.recipe
-        if experiment.program:
-            return ConfiguredRecipe(name, policy_host.WrittenRecipe(experiment.program), name)
-        if experiment.source:
-            path = self.team.sources.get(experiment.source)
-            if path is None:
-                return foreign(experiment.recipe, experiment.source, experiment.settings)
-            name = str(path)
-        try:
-            (found,) = recipes.schedule(name, dict(experiment.settings))
-        except (UsageError, ValueError) as error:
-            raise CampaignError(f"{experiment.id}: {error}") from error
-        return replace(found, name=experiment.recipe)

@@ -18,9 +18,6 @@ from enpire.environment import (
     Job,
     Operator,
     StationBackend,
-    grippers,
-    instruction,
-    symmetry_of,
 )
 from enpire.errors import EnpireError, PolicyError, RecipeError
 from enpire.improvement.collection import caught
@@ -30,9 +27,8 @@ from enpire.improvement.training_process import Trainer, TrainingRequest, keep
 from enpire.policies import shape_for
 from enpire.policies.asynchronous import live_controller
 from enpire.rollout.collection.online import OnlineCollection, recent
-from enpire.rollout.evaluation.comparison import EXTENSION, Decision
+from enpire.rollout.evaluation.comparison import Decision
 from enpire.rollout.evaluation.paired_comparison import PairedComparison
-from enpire.rollout.evaluation.pairs import enough_pairs
 from enpire.rollout.evaluation.sealed import Sealed
 from enpire.rollout.evaluation.seeds import stream
 from enpire.rollout.evaluation.statistics import chance_above, estimate
@@ -43,7 +39,7 @@ from enpire.rollout.loop.budget import Budget
 from enpire.rollout.loop.episode_cache import EpisodeCache
 from enpire.rollout.loop.online_rounds import OnlineRounds
 from enpire.rollout.loop.round_collections import RoundCollections
-from enpire.rollout.loop.round_decisions import LIMIT, POLICY, RoundDecisions
+from enpire.rollout.loop.round_decisions import POLICY, RoundDecisions
 from enpire.rollout.loop.settings import REAL, LoopSettings
 from enpire.rollout.loop.state import LoopState
 from enpire.store import EpisodeWriter, RoundRow, Run
@@ -86,7 +82,7 @@ class Loop:
         asked = settings.target, settings.sealed_episodes, settings.target_bound
         self._sealed = Sealed(run.ledger, *asked)
         self._known = EpisodeCache(run, self.stations)
-        self._decisions = RoundDecisions(run.ledger, writer, self._known, settings.seed)
+        self._decisions = RoundDecisions(run.ledger, writer, self._known, settings)
         self._online = OnlineRounds(
             run, self._known.episodes, settings.seed, self._training_request, self._decisions.base
         )
@@ -263,18 +259,8 @@ class Loop:
         self, recipe: ConfiguredRecipe, number: int, parent: str
     ) -> TrainingRequest:
         """A training of a round."""
-        stations = self.stations
-        return TrainingRequest(
-            recipe,
-            self.spec,
-            number,
-            parent,
-            self.settings.seed_of(number),
-            stations.parameters,
-            instruction(stations),
-            grippers(stations),
-            symmetry_of(stations),
-        )
+        seed = self.settings.seed_of(number)
+        return TrainingRequest.on(self.stations, recipe, self.spec, number, parent, seed)
 
     def _await_candidate(self, look: Callable[[], Candidate | None]) -> Candidate:
         """What `look` finds in the end, while stations go on with what there is to do.
@@ -355,7 +341,7 @@ class Loop:
         earlier = self._decisions.promoted(number)
         if earlier is not None:
             return earlier
-        max_pairs = self._max_pairs(number, incumbent, candidate)
+        max_pairs = self._decisions.max_pairs(number, incumbent, candidate)
         self._doing("comparing", max_pairs)
         match = PairedComparison(
             candidate,
@@ -390,27 +376,6 @@ class Loop:
             },
         )
         return promote
-
-    def _max_pairs(self, number: int, incumbent: str, candidate: str) -> int:
-        """Pairs of a round's comparison: as it was asked for, or as the incumbent's success says.
-
-        What is known of the incumbent from earlier rounds decides, and is noted, so that a
-        comparison that is continued has the same limit.
-        """
-        settings = self.settings
-        if settings.max_pairs:
-            return settings.max_pairs
-        for note in self._decisions.of_round(number):
-            if note.kind == LIMIT and note.candidate == candidate:
-                return int(note.numbers["max_pairs"])
-        measured = self._decisions.measured(incumbent, number - 1)
-        most = enough_pairs(measured, settings.target, settings.alpha)
-        text = (
-            f"{incumbent} succeeds at {measured}: at most {most} pairs, {EXTENSION} times as many "
-            f"if {candidate} is promising"
-        )
-        self._decisions.note(number, LIMIT, text, incumbent, candidate, {"max_pairs": most})
-        return most
 
     def _passes(self, name: str) -> bool:
         """Whether the target is reached; `name` is examined if its evaluations so far reach it.

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from itertools import islice
 
+from enpire.rollout.evaluation.comparison import EXTENSION
+from enpire.rollout.evaluation.pairs import enough_pairs
 from enpire.rollout.evaluation.seeds import stream
 from enpire.rollout.evaluation.statistics import estimate
 from enpire.rollout.loop.episode_cache import EpisodeCache
+from enpire.rollout.loop.settings import LoopSettings
 from enpire.store import EpisodeWriter, LogEntry
 from enpire.store.ledger import Ledger
 from enpire.types import Estimate
@@ -24,10 +27,10 @@ class RoundDecisions:
     """The decisions of one run's rounds."""
 
     def __init__(
-        self, ledger: Ledger, writer: EpisodeWriter, known: EpisodeCache, seed: int
+        self, ledger: Ledger, writer: EpisodeWriter, known: EpisodeCache, settings: LoopSettings
     ) -> None:
-        """writer: of the run's episodes; known: they. seed: the run's."""
-        self._ledger, self._writer, self._known, self._seed = ledger, writer, known, seed
+        """writer: of the run's episodes; known: they."""
+        self._ledger, self._writer, self._known, self._settings = ledger, writer, known, settings
 
     def note(
         self,
@@ -85,7 +88,28 @@ class RoundDecisions:
         ]
         return estimate(sum(judged), len(judged))
 
+    def max_pairs(self, number: int, incumbent: str, candidate: str) -> int:
+        """Pairs of a round's comparison: as it was asked for, or as the incumbent's success says.
+
+        What is known of the incumbent from earlier rounds decides, and is noted, so that a
+        comparison that is continued has the same limit.
+        """
+        settings = self._settings
+        if settings.max_pairs:
+            return settings.max_pairs
+        for note in self.of_round(number):
+            if note.kind == LIMIT and note.candidate == candidate:
+                return int(note.numbers["max_pairs"])
+        measured = self.measured(incumbent, number - 1)
+        most = enough_pairs(measured, settings.target, settings.alpha)
+        text = (
+            f"{incumbent} succeeds at {measured}: at most {most} pairs, {EXTENSION} times as many "
+            f"if {candidate} is promising"
+        )
+        self.note(number, LIMIT, text, incumbent, candidate, {"max_pairs": most})
+        return most
+
     def _settled(self, number: int, drawn: int) -> set[int]:
         """Seeds of a round's evaluations that are there however often the loop was killed."""
-        compared = islice(stream(self._seed, "compare", number), drawn)
-        return {*compared, *islice(stream(self._seed, "check", number), ENOUGH)}
+        compared = islice(stream(self._settings.seed, "compare", number), drawn)
+        return {*compared, *islice(stream(self._settings.seed, "check", number), ENOUGH)}
