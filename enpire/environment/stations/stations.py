@@ -8,10 +8,8 @@ over the period. `StepScheduler` says when and on which thread.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import starmap
 
 import numpy as np
 
@@ -25,36 +23,31 @@ from enpire.environment.core.controller import (
     ChunkedController,
     Controller,
     Demonstrations,
-    PeriodCommand,
     SupervisedController,
-    intervened,
     needs_pictures,
-    rewound,
     show,
 )
 from enpire.environment.core.faults import told_with_its_line
-from enpire.environment.core.jobs import LOOKS, Job
+from enpire.environment.core.jobs import Job
 from enpire.environment.core.policy_cameras import EVERY, FrameCapture, PolicyCameras
 from enpire.environment.core.task import Parameter, Task
 from enpire.environment.resets.perturbation import Perturbation
 from enpire.environment.stations.action_selector import ActionSelector
 from enpire.environment.stations.episode_state import EpisodeState, StationPhase
+from enpire.environment.stations.execution_ending import ExecutionEnding
+from enpire.environment.stations.recorded_episode import episode_of
 from enpire.environment.stations.resets import ResetMode, Resets
-from enpire.environment.stations.verifier import Verifier, too_hard
+from enpire.environment.stations.verifier import Verifier
 from enpire.errors import PackError
 from enpire.packs import Robot, World
 from enpire.twin import Twin, compose
 from enpire.twin.scene import Scene
 from enpire.twin.twin import Rows
 from enpire.types import (
-    GIVEN_UP,
     LOST,
-    NO_PICTURES,
     Episode,
-    Float32Array,
     FloatArray,
     Outcome,
-    Times,
     Verdict,
 )
 
@@ -120,6 +113,7 @@ class Stations:
         )
         self._resets = self._made_resets()
         self._acting = ActionSelector(task)
+        self._ending = ExecutionEnding(task, self.period)
         self._verifier = Verifier(task, self.control, self.period, self._scheduler)
         self.reset = reset
         self.frame_capture: FrameCapture | None = (
@@ -463,9 +457,7 @@ class Stations:
         readings, jacobian = self.sensors.read(rows, periods)
         executed = [i for i, state in enumerate(states) if state.phase is StationPhase.EXECUTE]
         if executed:
-            self._stop(states, readings)
-            self._give_up(states, readings)
-            self._attend(rows, states)
+            self._ending.look(rows, states, readings, self.execute_periods)
         verifying = [i for i, state in enumerate(states) if state.phase is StationPhase.VERIFY]
         if verifying:
             self._verifier.period_over(rows, states, verifying, readings, jacobian)
@@ -480,56 +472,6 @@ class Stations:
             if state.phase is StationPhase.EXECUTE and state.verdict is None and not state.waiting
         ]
         return Sensed(rows, going_on, readings, jacobian)
-
-    def _stop(self, states: list[EpisodeState], readings: Readings) -> None:
-        """End executions that look done, are out of time, or press too hard."""
-        ready = answers.looks_done(self.task, readings).tolist()
-        for state, done, hands in zip(states, ready, readings.wrist_force.tolist(), strict=True):
-            if state.phase is not StationPhase.EXECUTE:
-                continue
-            felt = max(starmap(math.hypot, hands))
-            if felt > self.task.force_limit:
-                state.verdict = too_hard(felt, self.task.force_limit)
-                state.verify += 1
-            elif (done and not len(state.plan)) or state.execute >= self._limit(state.job):
-                state.phase = StationPhase.VERIFY
-
-    def _give_up(self, states: list[EpisodeState], readings: Readings) -> None:
-        """End executions that their jobs give up, before the controller is asked again."""
-        for i, state in enumerate(states):
-            ask = state.job.give_up
-            if (
-                ask is None
-                or len(state.plan)
-                or state.phase is not StationPhase.EXECUTE
-                or state.verdict
-            ):
-                continue
-            look = LOOKS * state.execute // self.execute_periods
-            if look <= state.looked:
-                continue
-            state.looked = look
-            (seen,) = self.task.observe(readings.row(i))
-            reason = ask(seen, state.execute / self.execute_periods)
-            if reason is not None:
-                state.finish(Verdict(Outcome.ABORTED, stage=GIVEN_UP, reason=reason))
-
-    def _attend(self, rows: Rows, states: list[EpisodeState]) -> None:
-        """Have executions wait, or end, where a person says so."""
-        for row, state in zip(rows.tolist(), states, strict=True):
-            if state.attended is None or state.phase is not StationPhase.EXECUTE or state.verdict:
-                continue
-            word = state.attended.word(row)
-            state.waiting = word is PeriodCommand.WAIT
-            state.waited += state.waiting
-            if word is PeriodCommand.DONE:
-                state.phase = StationPhase.VERIFY
-            elif word is PeriodCommand.DISCARD:
-                state.finish(Verdict(Outcome.ABORTED, reason="discarded by who had the hands"))
-
-    def _limit(self, job: Job) -> int:
-        """Control periods that an episode may execute."""
-        return self.execute_periods + round(job.overtime / self.period)
 
     def _begin_again(self, row: int, state: EpisodeState) -> None:
         """Another attempt, by a controller that knows nothing of the last one."""
@@ -558,40 +500,7 @@ class Stations:
             if fault := answers.unusable(self.task, missed):
                 verdict, missed = fault, answers.numbers_of(missed)
             running.record(missed)
-        job, length = running.job, len(running.actions)
-        actions = np.array(running.actions, np.float32).reshape(-1, self.action_size)
         if running.attended is not None:
             running.attended.ended(row)
-        return Episode(
-            **job.labels,
-            task=self.task.name,
-            station=row,
-            verdict=verdict,
-            times=Times(
-                self.period * running.reset,
-                self.period * (running.executed + running.execute + running.waited),
-                self.period * (running.verified + running.verify),
-            ),
-            observations=np.array(running.observations, np.float32).reshape(
-                -1, self.observation_size
-            ),
-            actions=actions.clip(-1.0, 1.0),  # as they were carried out
-            stamps=self.period * np.arange(length, dtype=np.float64),
-            rewards=verdict.rewards(length),
-            packs=self.packs,
-            attempts=running.attempt,
-            intervened=intervened(job.controller, row, length),
-            rewound=rewound(job.controller, row, length),
-            pictures=np.array(running.pictures, np.uint8) if running.pictures else NO_PICTURES,
-            pictured=np.array(running.pictured, np.int64),
-            joints=self._axes(running.joints, length),
-            setpoints=self._axes(running.setpoints, length),
-        )
-
-    def _axes(self, parts: list[FloatArray], length: int) -> Float32Array:
-        """Rows (length, axes) of an episode; NaN for actions that a faulty policy cut off."""
-        rows = np.full((length, self.control.command[0].size), np.nan, np.float32)
-        if parts:
-            joined = np.concatenate(parts)[:length]
-            rows[: len(joined)] = joined
-        return rows
+        axes = self.control.command[0].size
+        return episode_of(running, verdict, row, self.task, self.period, axes, self.packs)
