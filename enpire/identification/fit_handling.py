@@ -119,12 +119,10 @@ class _Search:
         """
         low, high = self.about.bounds()
         seen = np.isin(self.stages, stages)
+        told = ~self.rough | (PUSHED in stages)  # in the air, friction shows by chance only
         visited: list[tuple[float, FloatArray, _Linear]] = []
         for _ in range(ROUNDS + 1):
-            one, other = (
-                _slopes(lambda z: self.predicted(self.arms.held, z), z, bold * self.bold)
-                for bold in BOLD
-            )
+            one, other = (self.of_object(z, bold, told) for bold in BOLD)
             off = self.predicted(self.arms.held, z[None])[0] - self.measured
             noise = _spread(off, self.stages)
             counts = np.isfinite(off) & (abs(off) < OUTLIER * noise)
@@ -132,8 +130,6 @@ class _Search:
             weights = np.where(counts, 1.0 / noise, 0.0).ravel()
             r = weights * np.nan_to_num(off).ravel()
             J, again = (weights[:, None] * np.hstack([self.of_arms, s]) for s in (one, other))
-            if PUSHED not in stages:  # in the air, friction shows by chance only
-                J[:, self.rough] = again[:, self.rough] = 0.0
             information = self.known + _common(J, again)
             moved = z - self.begin
             left = _unexplained(noise, seen) + float(moved @ self.known @ moved) / 2.0
@@ -145,6 +141,14 @@ class _Search:
             z = np.clip(z + step / max(1.0, abs(step).max() / LONGEST), low, high)
         _, z, at = min(visited, key=lambda each: each[0])
         return z, at
+
+    def of_object(self, z: FloatArray, bold: float, told: Flags) -> FloatArray:
+        """Slopes about z (n,) in the object's parameters, (numbers, k); 0 in those not `told`."""
+        mine = told[len(told) - len(self.bold) :]
+        slopes = _slopes(lambda z: self.predicted(self.arms.held, z), z, bold * self.bold[mine])
+        every: FloatArray = np.zeros((len(slopes), len(mine)))
+        every[:, mine] = slopes
+        return every
 
     def scanned(self, z: FloatArray) -> FloatArray:
         """The coordinates z (n,) with the friction, of many, that explains the pushes best."""
