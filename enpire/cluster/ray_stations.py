@@ -34,6 +34,7 @@ from enpire.cluster.serialization import RecentCache, pack, settings_of
 from enpire.cluster.station_actor import EndedEpisode, RemoteFailure
 from enpire.cluster.workers import StationWorkers, error_of
 from enpire.environment import (
+    DEMONSTRATOR,
     Controller,
     Demonstrations,
     Job,
@@ -352,7 +353,7 @@ class RayTaskStations(RayStations):
     @property
     def starter(self) -> tuple[str, Controller]:
         """Who shows how it is done, by name."""
-        return "demonstrator", Demonstrations(self.task)
+        return DEMONSTRATOR, Demonstrations(self.task)
 
     def _seals(self) -> dict[tuple[Kind, str], str]:
         others = (find("robots", self.task.robot), find("sim", self.task.world))

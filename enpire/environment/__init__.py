@@ -20,6 +20,7 @@ from enpire.environment.cameras.camera_marks import CameraMarks
 from enpire.environment.control.cartesian_control import ActionSpec, ArmAction, CartesianControl
 from enpire.environment.control.sensing import Readings, SensorNoise
 from enpire.environment.core.controller import (
+    DEMONSTRATOR,
     Controller,
     Demonstrations,
     PeriodCommand,
@@ -77,6 +78,7 @@ from enpire.environment.stations.stations import Stations
 from enpire.renamed import renamed
 
 __all__ = [
+    "DEMONSTRATOR",
     "UPRIGHT",
     "ActionSpec",
     "ArmAction",

@@ -12,6 +12,9 @@ from enpire.environment.core.task import Demonstrator, Task
 from enpire.twin.twin import Rows
 from enpire.types import Flags, Float32Array, Image
 
+DEMONSTRATOR = "demonstrator"
+"""Who shows a task, by name, where it is not random actions."""
+
 
 class Controller(Protocol):
     """Acts for the stations that run an episode under it, all of them in one call."""

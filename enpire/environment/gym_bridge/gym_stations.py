@@ -20,7 +20,13 @@ from collections.abc import Callable
 import numpy as np
 
 from enpire.environment.control.sensing import Readings
-from enpire.environment.core.controller import Controller, RandomActions, intervened, rewound
+from enpire.environment.core.controller import (
+    DEMONSTRATOR,
+    Controller,
+    RandomActions,
+    intervened,
+    rewound,
+)
 from enpire.environment.core.jobs import Job
 from enpire.environment.core.policy_cameras import PolicyCameras
 from enpire.environment.core.policy_watch import PolicyWatch
@@ -155,7 +161,7 @@ class GymStations:
     def starter(self) -> tuple[str, Controller]:
         """Who shows how it is done; where nobody does, random actions."""
         if self._script is not None:
-            return "demonstrator", self._script
+            return DEMONSTRATOR, self._script
         return "random", RandomActions(self.action_size)
 
     def begin(self, row: int, job: Job) -> None:

@@ -20,6 +20,7 @@ from enpire.environment.control.sensing import Readings, SensorNoise, Sensors
 from enpire.environment.control.step_scheduler import StepScheduler
 from enpire.environment.core import answers
 from enpire.environment.core.controller import (
+    DEMONSTRATOR,
     ChunkedController,
     Controller,
     Demonstrations,
@@ -232,7 +233,7 @@ class Stations:
     @property
     def starter(self) -> tuple[str, Controller]:
         """Who shows how it is done, by name."""
-        return "demonstrator", Demonstrations(self.task)
+        return DEMONSTRATOR, Demonstrations(self.task)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 
 from enpire.environment import (
+    DEMONSTRATOR,
     FailureDetector,
     InterventionWrapper,
     Job,
@@ -33,7 +34,7 @@ from enpire.improvement.recipes.replay_bc import ReplayCloning
 from enpire.improvement.value import Value
 from enpire.types import Episode, Purpose
 
-DEMONSTRATOR, HELPER = "demonstrator", "helper"
+HELPER = "helper"
 Rewind = Literal["start", "best"]
 Cloned = Literal["helped", "all"]
 
