@@ -89,6 +89,8 @@ def record_again(ledger: Ledger, batches: Mapping[str, WholeBatch]) -> None:
 
     batches: by their paths relative to the run folder, in the order of their names.
     """
+    if not batches:
+        return  # what follows reads much
     for whole in batches.values():
         if whole.journal.kept is not None:
             ledger.replay(whole.journal.kept)
