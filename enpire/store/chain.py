@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
+from enpire.json_text import loads
+
 TABLE = """
 CREATE TABLE chain (
     number INTEGER PRIMARY KEY, rows TEXT NOT NULL, state TEXT NOT NULL, sha256 TEXT NOT NULL
@@ -142,7 +144,7 @@ def extend(connection: sqlite3.Connection, end: ChainEnd) -> ChainEnd:
 
 def changed_since(connection: sqlite3.Connection, mark: Mark) -> dict[str, Rows]:
     """All there is of what may change, each part that has changed since; the schema apart."""
-    before = json.loads(mark.state or "{}")
+    before = loads(mark.state or "{}")
     found = {
         name: connection.execute(query).fetchall()
         for name, query in STATES.items()
@@ -200,20 +202,18 @@ def verify(connection: sqlite3.Connection) -> tuple[ChainEnd, list[str]]:
 def _covered(rows: str) -> dict[str, tuple[int, str]]:
     """What a link says of rows; nothing where it cannot be read, which its own hash tells."""
     try:
-        return {
-            str(table): (int(last), str(sha)) for table, (last, sha) in json.loads(rows).items()
-        }
+        return {str(table): (int(last), str(sha)) for table, (last, sha) in loads(rows).items()}
     except (AttributeError, TypeError, ValueError):
         return {}
 
 
 def _changed(recorded: str, now: str) -> Iterator[str]:
     try:
-        before = dict(json.loads(recorded)) if recorded else {}
+        before = dict(loads(recorded)) if recorded else {}
     except (TypeError, ValueError):
         before = {}
     empty = _digest([])
-    for name, digest in json.loads(now).items():
+    for name, digest in loads(now).items():
         if before.get(name, empty) != digest:
             yield f"{name}: its newest state is not what was recorded"
 

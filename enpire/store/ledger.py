@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import wraps
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, cast
 
 from enpire.closing import Closing
 from enpire.errors import StoreError
+from enpire.json_text import loads
 from enpire.store import chain
 from enpire.store.chain import WRITTEN, ChainEnd, Rows
 from enpire.store.durable import disk_errors
@@ -334,7 +336,7 @@ class Ledger(Closing):
 
     def packs(self) -> dict[str, str]:
         """The hash of each pack that the run was made with, by its name."""
-        said: dict[str, str] = json.loads(self.facts().get("packs", "{}"))
+        said: dict[str, str] = loads(self.facts().get("packs", "{}"))
         return said
 
     # Episodes
@@ -515,13 +517,13 @@ class Ledger(Closing):
 
         They are those of `intervals`, in a tenth of the time.
         """
-        phases = {str(phase): phase for phase in Phase}
+        rows = self._rows(
+            "SELECT start_s, end_s, station, phase FROM intervals"
+            " ORDER BY station, phase, start_s, number"
+        )
         found: dict[int, dict[Phase, list[tuple[float, float]]]] = {}
-        for station, phase, start, end in self._rows(
-            "SELECT station, phase, start_s, end_s FROM intervals ORDER BY station, start_s, number"
-        ):
-            by_phase = found.setdefault(station, {})
-            by_phase.setdefault(phases[phase], []).append((start, end))
+        for (station, phase), part in groupby(rows, itemgetter(2, 3)):
+            found.setdefault(station, {})[Phase(phase)] = [row[:2] for row in part]
         return found
 
     def robot_seconds(self) -> dict[Phase, float]:
@@ -554,9 +556,7 @@ class Ledger(Closing):
     def rounds(self) -> list[RoundRow]:
         """All rounds by number."""
         return [
-            RoundRow(
-                number, policy, wins, trials, real(low), real(high), robot, wall, json.loads(more)
-            )
+            RoundRow(number, policy, wins, trials, real(low), real(high), robot, wall, loads(more))
             for number, policy, wins, trials, low, high, robot, wall, more in self._rows(
                 "SELECT * FROM rounds ORDER BY number"
             )
@@ -616,7 +616,7 @@ class Ledger(Closing):
         return [
             LogEntry(round, kind, text, incumbent, candidate, numbers, numbers.pop(AT, 0.0))
             for round, kind, text, incumbent, candidate, packed in rows
-            for numbers in [json.loads(packed)]
+            for numbers in [loads(packed)]
         ]
 
     def add_event(self, event: EventRow) -> None:
