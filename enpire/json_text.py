@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 
@@ -13,8 +14,23 @@ def parsed(text: str | bytes) -> Any:
         ValueError: it is no JSON or no UTF-8, it is nested too deep to be read, or an object has a
             key twice: which of the two values is meant nobody knows.
     """
+    return loads(text, _object)
+
+
+def loads(
+    text: str | bytes, object_pairs: Callable[[list[tuple[str, Any]]], Any] | None = None
+) -> Any:
+    """Return the value of a JSON text, as Python does: of two entries of one key the last counts.
+
+    Args:
+        text: of somebody who may have written anything.
+        object_pairs: makes an object of its keys and values.
+
+    Raises:
+        ValueError: it is no JSON or no UTF-8, or it is nested too deep to be read.
+    """
     try:
-        return json.loads(text, object_pairs_hook=_object)
+        return json.loads(text, object_pairs_hook=object_pairs)
     except RecursionError:
         raise ValueError("it is nested too deep") from None
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from enpire.json_text import frozen, parsed
+from enpire.json_text import frozen, loads, parsed
 
 
 def test_values() -> None:
@@ -25,8 +27,9 @@ def test_values() -> None:
     ids=["empty", "unclosed", "words", "no UTF-8", "deep list", "deep object"],
 )
 def test_all_that_is_wrong_is_a_value_error(text: str | bytes, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        parsed(text)
+    for read in (parsed, loads):
+        with pytest.raises(ValueError, match=words):
+            read(text)
 
 
 def test_lists_become_tuples() -> None:
@@ -39,3 +42,22 @@ def test_what_can_be_parsed_and_is_too_deep_all_the_same_is_a_value_error() -> N
         deep = [deep]
     with pytest.raises(ValueError, match="nested too deep"):
         frozen(deep)
+
+
+def test_of_two_entries_of_one_key_the_last_counts_where_that_is_allowed() -> None:
+    assert loads('{"a": 1, "a": 2}') == {"a": 2}
+    with pytest.raises(ValueError, match="there twice"):
+        parsed('{"a": 1, "a": 2}')
+
+
+def test_whoever_reads_json_is_told_of_depth_by_a_value_error() -> None:
+    allowed = {"json_text.py", "gym_worker.py"}  # the other is run by interpreters without enpire
+    package = Path(__file__).parents[1] / "enpire"
+    found = [
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if "json.loads" in path.read_text()
+        and path.name not in allowed
+        and path.parent.name != "agent_loop"  # imports nothing of the harness
+    ]
+    assert found == [], "use enpire.json_text.loads, or parsed"

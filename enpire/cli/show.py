@@ -74,6 +74,7 @@ def report(run: Run) -> dict[str, Any]:
     rows = ledger.episodes()
     open_s, sealed_s = account.robot_seconds(rows)
     predicates, stages = account.failures(ledger, rows)
+    by_phase = ledger.robot_seconds()
     return {
         **overview(run).as_json(),
         "verified_by": verified_by,
@@ -84,10 +85,10 @@ def report(run: Run) -> dict[str, Any]:
         "robot_hours": open_s / 3600,
         "robot_hours_sealed": sealed_s / 3600,
         "mru": account.ledger_mru(ledger),
-        "at_work": account.at_work(ledger.robot_seconds()),
+        "at_work": account.at_work(by_phase),
         "gpu_use": account.gpu_use(ledger),
         "campaign": _accounts(run).as_json() if "campaign" in run.config else None,
-        "robot_s_by_phase": {str(k): v for k, v in ledger.robot_seconds().items()},
+        "robot_s_by_phase": {str(k): v for k, v in by_phase.items()},
         "failures_by_predicate": dict(predicates.most_common()),
         "failures_by_stage": dict(stages.most_common()),
         "stations": [

@@ -234,7 +234,7 @@ def columns_of(path: Path) -> tuple[str, ...]:
     _require_file(path)
     try:
         return tuple(pq.read_schema(path).names)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from error
 
 
@@ -250,7 +250,7 @@ def read_frames(folder: Path, description: Description, columns: Sequence[str]) 
     tables = [read_table(path, [*columns, *PLACES]) for path in files]
     try:
         table = pa.concat_tables(tables, promote_options="permissive")
-    except pa.ArrowException as error:
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         raise StoreError(f"{folder}: its data files have columns of several types") from error
     frames = Frames(folder, extents, table)
     _require_apart(frames, description)
@@ -373,7 +373,7 @@ def read_table(path: Path, columns: Sequence[str]) -> pa.Table:
                 how = "has two of" if odd[0] in there else "lacks"
                 raise StoreError(f"{path} {how} the column {odd[0]}")
             return file.read(columns=list(columns))
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from error
 
 

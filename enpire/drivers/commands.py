@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from enpire.errors import SafetyError
+from enpire.json_text import loads
 
 SOCKET = "commands"
 LONGEST = 4096  # bytes
@@ -107,7 +108,7 @@ class Caller:
             raise SafetyError(f"the {self._who} does not answer to {word}: {error}") from error
         if not said:
             raise SafetyError(f"the {self._who} has ended")
-        answer: dict[str, object] = json.loads(said)
+        answer: dict[str, object] = loads(said)
         if not answer.pop("ok"):
             raise SafetyError(str(answer["error"]))
         return answer

@@ -15,6 +15,7 @@ from safetensors.torch import load as loaded
 from safetensors.torch import save as saved
 from torch import Tensor
 
+from enpire.json_text import loads
 from enpire.store.curves import CurveWriter
 from enpire.store.durable import disk_errors, publish_file
 
@@ -89,8 +90,8 @@ class Checkpoint:
             return None
         try:
             data = (self._folder / f"{stage}{SUFFIX}").read_bytes()
-            header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-            state = json.loads(header["__metadata__"][STATE])
+            header = loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+            state = loads(header["__metadata__"][STATE])
             tensors = loaded(data)
         except (OSError, ValueError, KeyError, SafetensorError):
             return None  # it begins anew, which costs time and changes nothing

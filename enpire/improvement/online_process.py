@@ -19,6 +19,7 @@ from enpire.errors import RecipeError
 from enpire.improvement.recipe import Candidate
 from enpire.improvement.training_process import LOG, TrainingRequest, as_json
 from enpire.improvement.versions import earlier, read_candidate, read_version
+from enpire.json_text import loads
 from enpire.policies import Policy
 
 FOLDER = "learner"  # of a run: versions, and where learning is
@@ -143,7 +144,7 @@ class OnlineProcess:
 
     def _listen(self, stdout: IO[str]) -> None:
         for line in stdout:
-            self._answers.put(json.loads(line))
+            self._answers.put(loads(line))
         code = self._process.wait()
         killed = "; out of memory?" if code == -9 else ""
         log = self.folder / LOG

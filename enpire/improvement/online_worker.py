@@ -102,7 +102,7 @@ def _before(run: Run, first: int) -> list[Episode]:
 
 def _episodes_of(run: Run, ids: list[str]) -> list[Episode]:
     """Return episodes of these ids, in this order."""
-    known = {episode.id: episode for episode in run.episodes()}
+    known = run.episodes_of(ids)
     return [known[id] for id in ids]
 
 

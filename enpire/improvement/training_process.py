@@ -28,6 +28,7 @@ from enpire.environment import (
 from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint, digest
 from enpire.improvement.recipe import Candidate, ConfiguredRecipe, RecipeInputs, remade
+from enpire.json_text import loads
 from enpire.policies import ChunkSpec, load, metadata, shape_of
 from enpire.store import Run
 from enpire.store.curves import CurveWriter, training_curve
@@ -237,7 +238,7 @@ class _Worker:
     def _listen(self, stdout: IO[str], answer: Future[dict[str, Any]]) -> None:
         line = stdout.readline()
         if line:
-            answer.set_result(json.loads(line))
+            answer.set_result(loads(line))
             return
         code = self._process.wait()
         killed = "; out of memory?" if code == -9 else ""

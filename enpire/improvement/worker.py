@@ -17,6 +17,7 @@ import torch
 
 from enpire.errors import EnpireError
 from enpire.improvement.training_process import FOLDER, LOG, carry_out
+from enpire.json_text import loads
 
 
 def main() -> None:
@@ -37,7 +38,7 @@ def main() -> None:
 
 def listen(lines: IO[str], asked: SimpleQueue[dict[str, Any]]) -> None:
     for line in lines:
-        asked.put(json.loads(line))
+        asked.put(loads(line))
     os._exit(0)  # nobody waits for what is under way; a checkpoint has it
 
 

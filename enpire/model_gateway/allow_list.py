@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
 
+from enpire.json_text import loads
+
 # Tools that whoever asks carries out itself; versions follow some of them.
 OWN_TOOLS = ("custom", "function", "bash", "text_editor", "memory", "local_shell", "apply_patch")
 GROUP = "namespace"  # tools under a name
@@ -74,7 +76,7 @@ def examined(body: bytes) -> tuple[bytes, int]:
     if not body:
         return body, 0
     try:
-        asked = json.loads(body)
+        asked = loads(body)
         _require_own(asked)
         written = json.dumps(asked, allow_nan=False).encode()
     except (ValueError, RecursionError):

@@ -116,10 +116,11 @@ def failures(ledger: Ledger, rows: Iterable[EpisodeRow]) -> tuple[Counter[str], 
     """Judged failures of `rows` by predicate that did not hold, and by last stage reached."""
     predicates: Counter[str] = Counter()
     stages: Counter[str] = Counter()
+    unmet = ledger.unmet()
     for row in rows:
         if row.outcome is Outcome.FAILURE:
             stages[row.stage or "none"] += 1
-            predicates.update(p.name for p in ledger.predicates(row.id) if not p.holds)
+            predicates.update(p.name for p in unmet.get(row.id, ()))
     return predicates, stages
 
 

@@ -11,7 +11,7 @@ from enpire.observe import account
 from enpire.rollout.evaluation.sealed import Sealed
 from enpire.store import Run, under_way
 from enpire.store.layout import CONFIG
-from enpire.types import Estimate
+from enpire.types import Estimate, Purpose
 
 INTERRUPTED = "interrupted"  # state of a run that can go on
 
@@ -60,7 +60,7 @@ def overview(run: Run) -> Overview:
         success=success,
         sealed=bool(good),
         rounds=max((row.number for row in ledger.rounds()), default=0),
-        robot_s=account.robot_seconds(ledger.episodes())[0],
+        robot_s=ledger.episode_seconds(Purpose.SEALED)[1],
     )
 
 

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from enpire.json_text import loads
 from enpire.rollout.fleet.station_state import StationState
 from enpire.store.durable import temporary_name, write_file
 from enpire.store.layout import STATUS
@@ -82,7 +83,7 @@ def remove_status(folder: Path) -> None:
 def read_status(folder: Path) -> LoopStatus | None:
     """The status in a run's folder; None where there is none, or it is old."""
     try:
-        said = json.loads((folder / STATUS).read_bytes())
+        said = loads((folder / STATUS).read_bytes())
         stations = tuple(StationState(**one) for one in said.pop("stations"))
         status = LoopStatus(stations=stations, **said)
         return status if time.time() - status.at < FRESH_S else None

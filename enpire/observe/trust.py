@@ -10,6 +10,7 @@ import json
 
 from enpire.errors import EnpireError, StoreError
 from enpire.improvement import recipe as recipes
+from enpire.json_text import loads
 from enpire.packs import find
 from enpire.packs.finder import Kind
 from enpire.store import Run
@@ -69,7 +70,7 @@ def _changed(paths: dict[str, str], ledger: Ledger) -> str:
             return paths[name]
         if packs.get(f"{kind}/{pack.name}") != pack.sha256:
             return paths[name]
-    for path, called in json.loads(ledger.facts().get(RECIPES, "{}")).items():
+    for path, called in loads(ledger.facts().get(RECIPES, "{}")).items():
         try:
             now = recipes.called(path)
         except EnpireError:

@@ -40,7 +40,6 @@ What it does not cover:
 from __future__ import annotations
 
 import functools
-import json
 import os
 import platform
 import re
@@ -58,6 +57,7 @@ from pathlib import Path
 from typing import IO, Self
 
 from enpire.errors import EnpireError
+from enpire.json_text import loads
 from enpire.sandbox import bubblewrap, relay, seccomp
 from enpire.sandbox.bubblewrap import PATH, PROGRAM, Fds, FilesystemView
 from enpire.sandbox.limits import SandboxLimits
@@ -381,4 +381,4 @@ def _first(popen: subprocess.Popen[bytes], told: int) -> int:
             text += part
     finally:
         os.close(told)
-    return int(json.loads(text)["child-pid"])
+    return int(loads(text)["child-pid"])

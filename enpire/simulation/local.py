@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -17,6 +16,7 @@ from enpire.drivers.mailbox import Beats, Mailbox
 from enpire.drivers.twin import messages
 from enpire.environment.cameras.camera import Camera, CameraView
 from enpire.errors import SafetyError
+from enpire.json_text import loads
 from enpire.safety.station import StationFile
 from enpire.simulation.cell import SimulatedCell
 from enpire.simulation.faults import Faults
@@ -114,7 +114,7 @@ class LocalWire:
 
     def _answer(self, word: str) -> dict[str, object]:
         try:
-            asked = json.loads(word)
+            asked = loads(word)
             return self._does(asked)[asked["ask"]]()
         except (ValueError, KeyError, TypeError) as error:
             raise SafetyError(f"a simulated station cannot do {word!r}: {error}") from error

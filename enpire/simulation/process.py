@@ -19,6 +19,7 @@ from enpire.drivers.twin import messages
 from enpire.drivers.wire import Fault
 from enpire.environment import load_task
 from enpire.errors import EnpireError, UsageError
+from enpire.json_text import loads
 from enpire.packs import find, load_world
 from enpire.packs.finder import unknown
 from enpire.safety.pace import Pace, prepare
@@ -97,7 +98,7 @@ def _told_faults(station: StationFile) -> list[Fault]:
     path = messages.folder(station.runtime) / TOLD
     if not path.is_file():
         return []
-    return [Fault(**json.loads(line)) for line in path.read_text().splitlines()]
+    return [Fault(**loads(line)) for line in path.read_text().splitlines()]
 
 
 def _tell(station: StationFile, fault: Fault) -> None:

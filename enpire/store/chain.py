@@ -11,9 +11,13 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
+
+from enpire.json_text import loads
 
 TABLE = """
 CREATE TABLE chain (
@@ -56,6 +60,8 @@ STATES = {
 """What may change: a query for all there is of each."""
 
 Rows = list[tuple[Any, ...]]
+
+PAGE = 1000  # rows that a check reads at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +144,7 @@ def extend(connection: sqlite3.Connection, end: ChainEnd) -> ChainEnd:
 
 def changed_since(connection: sqlite3.Connection, mark: Mark) -> dict[str, Rows]:
     """All there is of what may change, each part that has changed since; the schema apart."""
-    before = json.loads(mark.state or "{}")
+    before = loads(mark.state or "{}")
     found = {
         name: connection.execute(query).fetchall()
         for name, query in STATES.items()
@@ -147,14 +153,30 @@ def changed_since(connection: sqlite3.Connection, mark: Mark) -> dict[str, Rows]
     return {name: rows for name, rows in found.items() if before.get(name) != _digest(rows)}
 
 
+_LINKS = "SELECT number, rows, state, sha256 FROM chain ORDER BY number"
+
+
+def end_of(connection: sqlite3.Connection) -> ChainEnd:
+    """Where a chain stands whose rows are known to be as they were recorded."""
+    end = ChainEnd()
+    for _, rows, state, sha256 in connection.execute(_LINKS):
+        covered = _covered(rows)
+        end = end.after(covered, sha256, _mark(end, covered, state))
+    return end
+
+
+def _mark(end: ChainEnd, covered: Mapping[str, tuple[int, str]], state: str) -> Mark:
+    """What is covered after a link that says this of rows."""
+    last = {table: last for table, (last, _) in covered.items()}
+    return Mark({**end.mark.last, **last}, state)
+
+
 def verify(connection: sqlite3.Connection) -> tuple[ChainEnd, list[str]]:
     """Walk the chain: where it stands, and a sentence for everything that is not as recorded."""
     wrong: list[str] = []
     end = ChainEnd()
     streams = {table: _Stream(connection, table) for table in _QUERIES}
-    for number, rows, state, sha256 in connection.execute(
-        "SELECT number, rows, state, sha256 FROM chain ORDER BY number"
-    ):
+    for number, rows, state, sha256 in connection.execute(_LINKS):
         if number != end.links + 1 or _link(end.sha256, rows, state) != sha256:
             wrong.append(f"link {number} of its chain is not what was recorded")
         covered = _covered(rows)
@@ -164,8 +186,7 @@ def verify(connection: sqlite3.Connection) -> tuple[ChainEnd, list[str]]:
             first = end.mark.last.get(table, 0) + 1
             if _digest(streams[table].until(last)) != digest:
                 wrong.append(f"{table}: rows {first} to {last} are not what was recorded")
-        last_rows = {**end.mark.last, **{table: last for table, (last, _) in covered.items()}}
-        end = end.after(covered, sha256, Mark(last_rows, state))
+        end = end.after(covered, sha256, _mark(end, covered, state))
     for table, stream in streams.items():
         if rest := len(stream.rest()):
             wrong.append(f"{table}: {rest} rows were added past its chain")
@@ -181,20 +202,18 @@ def verify(connection: sqlite3.Connection) -> tuple[ChainEnd, list[str]]:
 def _covered(rows: str) -> dict[str, tuple[int, str]]:
     """What a link says of rows; nothing where it cannot be read, which its own hash tells."""
     try:
-        return {
-            str(table): (int(last), str(sha)) for table, (last, sha) in json.loads(rows).items()
-        }
+        return {str(table): (int(last), str(sha)) for table, (last, sha) in loads(rows).items()}
     except (AttributeError, TypeError, ValueError):
         return {}
 
 
 def _changed(recorded: str, now: str) -> Iterator[str]:
     try:
-        before = dict(json.loads(recorded)) if recorded else {}
+        before = dict(loads(recorded)) if recorded else {}
     except (TypeError, ValueError):
         before = {}
     empty = _digest([])
-    for name, digest in json.loads(now).items():
+    for name, digest in loads(now).items():
         if before.get(name, empty) != digest:
             yield f"{name}: its newest state is not what was recorded"
 
@@ -203,18 +222,29 @@ class _Stream:
     """The rows of one table in their order, taken piece by piece."""
 
     def __init__(self, connection: sqlite3.Connection, table: str) -> None:
-        self._rows: Iterator[tuple[Any, ...]] = iter(connection.execute(_QUERIES[table], (-1,)))
-        self._next = next(self._rows, None)
+        self._rows = connection.execute(_QUERIES[table], (-1,))
+        self._read: Rows = []
+        self._at = 0
 
     def until(self, last: int) -> Rows:
         """The rows not yet taken whose numbers are `last` at most."""
-        return list(self._take(last))
+        taken: Rows = []
+        while self._more():
+            end = bisect_right(self._read, last, self._at, key=itemgetter(0))
+            taken += self._read[self._at : end]
+            self._at = end
+            if end < len(self._read):
+                break
+        return taken
 
     def rest(self) -> Rows:
         """All that was not yet taken."""
-        return list(self._take(None))
+        rows = [*self._read[self._at :], *self._rows.fetchall()]
+        self._read, self._at = [], 0
+        return rows
 
-    def _take(self, last: int | None) -> Iterable[tuple[Any, ...]]:
-        while self._next is not None and (last is None or self._next[0] <= last):
-            yield self._next
-            self._next = next(self._rows, None)
+    def _more(self) -> bool:
+        """Whether a row is left; reads on where all that were read are taken."""
+        if self._at == len(self._read):
+            self._read, self._at = self._rows.fetchmany(PAGE), 0
+        return bool(self._read)

@@ -53,7 +53,10 @@ def copy_run(source: Path, target: Path) -> None:
     try:
         batches, policies = _copy_ledger(source, temporary)
         _copy_files(source, temporary, batches, policies)
-        seal(temporary)
+        # A ledger that is not what was recorded is copied as it is, and gets no seal that says so.
+        with suppress(StoreError):
+            Ledger(temporary / LEDGER, writable=False, live=False).close()
+            seal(temporary)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise

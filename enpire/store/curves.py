@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from enpire.json_text import loads
+
 CURVES = "curves"  # folder of a run
 
 
@@ -128,7 +130,7 @@ class CurveReader:
 def _entry(line: bytes) -> tuple[str, int, float, dict[str, float]] | None:
     """Return what one line says; None for one that a kill has cut short."""
     try:
-        entry: dict[str, Any] = json.loads(line)
+        entry: dict[str, Any] = loads(line)
         values = {str(name): float(value) for name, value in entry["values"].items()}
         return str(entry["stage"]), int(entry["step"]), float(entry["at"]), values
     except (AttributeError, KeyError, TypeError, ValueError):

@@ -7,13 +7,13 @@ episodes a layer above (`enpire.evolution.audit.conclusions`).
 from __future__ import annotations
 
 import hashlib
-import json
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from enpire.errors import StoreError
+from enpire.json_text import loads
 from enpire.store import orphans, weights, zarr3
 from enpire.store.agreement import differences
 from enpire.store.episodes import read_batch, read_files, read_journal
@@ -154,7 +154,7 @@ def _settings(folder: Path, ledger: Ledger, findings: Findings) -> Iterator[Dama
             yield Damage(name, "is not what was written (its sha256 differs)", remedy)
         try:
             text = path.read_text(encoding="utf-8")
-            _ = tomllib.loads(text) if name == CONFIG else json.loads(text)
+            _ = tomllib.loads(text) if name == CONFIG else loads(text)
         except ValueError as error:
             yield Damage(name, f"does not parse ({error})", remedy)
     group = folder / EPISODES / "zarr.json"

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from enpire.errors import StoreError
+from enpire.json_text import loads
 from enpire.store.episodes import Batch, digest, read_batch, read_files, read_journal
 from enpire.store.ledger import Ledger
 from enpire.store.rows import Interval, Phase
@@ -80,7 +81,7 @@ def _parsed(said: Mapping[str, Any]) -> Journal:
         Interval(int(station), Phase(phase), float(start), float(end), str(episode))
         for station, phase, start, end, episode in said["intervals"]
     )
-    kept = json.loads(said["kept"])
+    kept = loads(said["kept"])
     return Journal(str(said["after"]), float(said["at"]), intervals, dict(said["frames"]), kept)
 
 
@@ -89,6 +90,8 @@ def record_again(ledger: Ledger, batches: Mapping[str, WholeBatch]) -> None:
 
     batches: by their paths relative to the run folder, in the order of their names.
     """
+    if not batches:
+        return  # what follows reads much
     for whole in batches.values():
         if whole.journal.kept is not None:
             ledger.replay(whole.journal.kept)

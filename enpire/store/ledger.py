@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import wraps
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, cast
 
 from enpire.closing import Closing
 from enpire.errors import StoreError
+from enpire.json_text import loads
 from enpire.store import chain
 from enpire.store.chain import WRITTEN, ChainEnd, Rows
 from enpire.store.durable import disk_errors
@@ -95,6 +97,7 @@ class Ledger(Closing):
         live: bool = True,
         brief: bool = False,
         following: bool = True,
+        sealed: bool = False,
     ) -> None:
         """Open it.
 
@@ -106,6 +109,7 @@ class Ledger(Closing):
             brief: to look at new rows, often: nothing is checked, and no file is left.
             following: of a reader of a live one: sees rows that come later, and must be closed
                 before the writer closes it. Else it reads a copy of now, and leaves no file.
+            sealed: every byte is known to be as its last writer left it, who had checked the rows.
         """
         self.path = path
         self.damage: list[str] = []
@@ -125,8 +129,8 @@ class Ledger(Closing):
         try:
             self._identify()
             if not brief:
-                self._check()
-                self._walk()
+                self._check(sealed)
+                self._walk(sealed)
             if self.damage and (writable or not damaged):
                 raise self._altered()
             self._accuracy = self._upgrade(writable)
@@ -145,14 +149,28 @@ class Ledger(Closing):
                 "update enpire to continue the run"
             )
 
-    def _check(self) -> None:
+    def _check(self, sealed: bool) -> None:
         self._value("PRAGMA synchronous = FULL")
         self._value("PRAGMA foreign_keys = ON")
+        if not sealed:
+            self._quick_check()
+
+    def _quick_check(self) -> None:
         verdict = self._value("PRAGMA quick_check(1)")
         if verdict != "ok":
             raise corrupt(self.path, " ".join(str(verdict).split()))
 
-    def _walk(self) -> None:
+    def is_whole(self) -> bool:
+        """Whether all that it holds is what was recorded, by another look at all of it."""
+        try:
+            self._quick_check()
+            with self._turn, sqlite_errors(self.path):
+                end, wrong = chain.verify(self._connection)
+        except StoreError:
+            return False
+        return not wrong and end == self._end
+
+    def _walk(self, sealed: bool) -> None:
         """Hold the rows against the chain, in one view of a ledger under way."""
         version = self._value("PRAGMA user_version")
         if (version >= CHAINED) != self.chained:
@@ -163,6 +181,9 @@ class Ledger(Closing):
         with self._turn, sqlite_errors(self.path):
             self._connection.execute("BEGIN")
             try:
+                if sealed:
+                    self._end = chain.end_of(self._connection)
+                    return
                 self._end, wrong = chain.verify(self._connection)
                 self.damage += wrong
             finally:
@@ -315,7 +336,7 @@ class Ledger(Closing):
 
     def packs(self) -> dict[str, str]:
         """The hash of each pack that the run was made with, by its name."""
-        said: dict[str, str] = json.loads(self.facts().get("packs", "{}"))
+        said: dict[str, str] = loads(self.facts().get("packs", "{}"))
         return said
 
     # Episodes
@@ -368,9 +389,10 @@ class Ledger(Closing):
         policies: Collection[str] | None = None,
         rounds: Collection[int] | None = None,
         without: Purpose | None = None,
+        ids: Collection[str] | None = None,
     ) -> list[EpisodeRow]:
         """Episodes in the order of commitment. None does not filter, empty lets none by."""
-        wanted = {"purpose": purposes, "policy": policies, "round": rounds}
+        wanted = {"purpose": purposes, "policy": policies, "round": rounds, "id": ids}
         conditions = ["TRUE"]
         values: list[object] = []
         for column, choices in wanted.items():
@@ -447,6 +469,17 @@ class Ledger(Closing):
             found.setdefault(episode, []).append(predicate_of(row))
         return {episode: tuple(predicates) for episode, predicates in found.items()}
 
+    @_readable
+    def unmet(self) -> dict[str, tuple[Predicate, ...]]:
+        """The predicates that did not hold, in the verifier's order, by the id of the episode."""
+        found: dict[str, list[Predicate]] = {}
+        for episode, *row in self._rows(
+            f"SELECT episode, {self._predicate_columns} FROM predicates WHERE NOT holds"
+            " ORDER BY episode, position"
+        ):
+            found.setdefault(episode, []).append(predicate_of(row))
+        return {episode: tuple(predicates) for episode, predicates in found.items()}
+
     @property
     def _predicate_columns(self) -> str:
         return f"name, value, threshold, unit, at_least, {self._accuracy}"
@@ -469,6 +502,30 @@ class Ledger(Closing):
         return [Interval(at, Phase(phase), start, end, id) for at, phase, start, end, id in rows]
 
     @_readable
+    def episode_seconds(self, of: Purpose) -> tuple[float, float]:
+        """Robot time from reset to verdict [s]: of episodes for that purpose, and of all others."""
+        rows = self._rows(
+            "SELECT purpose = ?, total(reset_s + execute_s + verify_s) FROM episodes GROUP BY 1",
+            (of,),
+        )
+        seconds = {bool(for_it): float(total) for for_it, total in rows}
+        return seconds.get(True, 0.0), seconds.get(False, 0.0)
+
+    @_readable
+    def spans(self) -> dict[int, dict[Phase, list[tuple[float, float]]]]:
+        """Starts and ends of robot time [s] in order, by station and phase.
+
+        They are those of `intervals`, in a tenth of the time.
+        """
+        rows = self._rows(
+            "SELECT start_s, end_s, station, phase FROM intervals"
+            " ORDER BY station, phase, start_s, number"
+        )
+        found: dict[int, dict[Phase, list[tuple[float, float]]]] = {}
+        for (station, phase), part in groupby(rows, itemgetter(2, 3)):
+            found.setdefault(station, {})[Phase(phase)] = [row[:2] for row in part]
+        return found
+
     def robot_seconds(self) -> dict[Phase, float]:
         """Robot time by phase over all stations [s]; MRU is EXECUTE over the sum."""
         total = dict.fromkeys(Phase, 0.0)
@@ -499,9 +556,7 @@ class Ledger(Closing):
     def rounds(self) -> list[RoundRow]:
         """All rounds by number."""
         return [
-            RoundRow(
-                number, policy, wins, trials, real(low), real(high), robot, wall, json.loads(more)
-            )
+            RoundRow(number, policy, wins, trials, real(low), real(high), robot, wall, loads(more))
             for number, policy, wins, trials, low, high, robot, wall, more in self._rows(
                 "SELECT * FROM rounds ORDER BY number"
             )
@@ -561,7 +616,7 @@ class Ledger(Closing):
         return [
             LogEntry(round, kind, text, incumbent, candidate, numbers, numbers.pop(AT, 0.0))
             for round, kind, text, incumbent, candidate, packed in rows
-            for numbers in [json.loads(packed)]
+            for numbers in [loads(packed)]
         ]
 
     def add_event(self, event: EventRow) -> None:

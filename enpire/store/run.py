@@ -28,6 +28,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
+from itertools import batched
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -40,7 +41,7 @@ from enpire.closing import Closing
 from enpire.errors import StoreError
 from enpire.store import schema, weights, zarr3
 from enpire.store.durable import disk_errors, fsync, publish_file
-from enpire.store.episodes import frozen, read_batch, write_batch
+from enpire.store.episodes import frozen, write_batch
 from enpire.store.journal import journal_of, record_again
 from enpire.store.layout import (
     BATCH,
@@ -61,7 +62,8 @@ from enpire.store.lock import WriterLock, is_held, short_reading, without_short_
 from enpire.store.origin import ORIGIN, mark
 from enpire.store.orphans import Orphans, batches_on_disk, find, policies_on_disk, set_aside
 from enpire.store.rows import EpisodeRow, Interval, LogEntry, PolicyRow
-from enpire.store.seal import seal
+from enpire.store.seal import holds, seal
+from enpire.store.stored_episode import BatchReader, stored_episode
 from enpire.store.weights import sha256_of
 from enpire.types import Episode, Purpose
 
@@ -69,6 +71,8 @@ if TYPE_CHECKING:
     import torch
 
 MADE_BY = ("loop", "collect", "eval", "import", "rank")  # commands that make a run of a task
+
+AT_ONCE = 1000  # ids that one query names
 
 FOUND = "found"  # kind of the decision that says what an opening found and did
 
@@ -119,11 +123,12 @@ class Run(Closing):
         self.config = config
         writable = lock is not None
         live = writable or under_way(folder)
-        self.ledger = Ledger(folder / LEDGER, writable, damaged, live, brief, following)
+        sealed = not brief and (writable or not live) and holds(folder)
+        self.ledger = Ledger(folder / LEDGER, writable, damaged, live, brief, following, sealed)
         self.notes: list[str] = []
         self._lock = lock
         self._adding = threading.Lock()
-        self._cache: dict[str, Episode] = {}
+        self._batches = BatchReader(folder)
         self._next_batch = 0
 
     @classmethod
@@ -223,9 +228,12 @@ class Run(Closing):
         if self._lock is None or not self._lock.held:
             self.ledger.close()
             return
+        # A page that the disk has changed since it was read must not be sealed with the others.
+        whole = self.ledger.is_whole()
         with without_short_readers(self.folder):
             self.ledger.close()
-            seal(self.folder)
+            if whole:
+                seal(self.folder)
             self._lock.release()
 
     @property
@@ -261,7 +269,6 @@ class Run(Closing):
             batch = write_batch(self.folder / path, kept, journal)
             at = float(str(journal["at"]))
             self.ledger.add_batch(path, batch.sha256, batch.bytes, kept, intervals, at)
-            self._cache.update((episode.id, episode) for episode in kept)
 
     def _keep_frames(self, batch: str, episodes: Sequence[Episode]) -> dict[str, str]:
         """Write what the verifier's cameras showed; the sha256 of each file by its name."""
@@ -312,26 +319,29 @@ class Run(Closing):
         rounds: Collection[int] | None = None,
         without: Purpose | None = Purpose.SEALED,
     ) -> list[Episode]:
-        """Recorded episodes in the order of recording; each is read from the disk once and kept.
+        """Recorded episodes in the order of recording.
 
         None does not filter. Sealed episodes are left out unless `without` is None, so that no
-        recipe meets them by accident. Arrays are read-only.
+        recipe meets them by accident. Arrays are read-only, and read from the disk when they are
+        asked for: StoreError then tells of a batch that is not what was recorded.
         """
         purposes = (purpose,) if isinstance(purpose, Purpose) else purpose
         if purposes is not None and without is not None and without in purposes:
             raise StoreError(
                 f"{without} episodes are asked for and left out at once: pass without=None"
             )
-        rows = self.ledger.episodes(purposes, policies, rounds, without)
-        self._read(rows)
-        return [self._cache[row.id] for row in rows]
+        return self._stored(self.ledger.episodes(purposes, policies, rounds, without))
 
-    def _read(self, rows: Iterable[EpisodeRow]) -> None:
-        for path, sha256 in dict.fromkeys(
-            (row.path, row.sha256) for row in rows if row.id not in self._cache
-        ):
-            for episode in read_batch(self.folder / path, sha256):
-                self._cache.setdefault(episode.id, episode)
+    def episodes_of(self, ids: Iterable[str]) -> dict[str, Episode]:
+        """Those of `ids` that are recorded, by id; see `episodes`."""
+        return {
+            episode.id: episode
+            for some in batched(ids, AT_ONCE)
+            for episode in self._stored(self.ledger.episodes(ids=some))
+        }
+
+    def _stored(self, rows: Iterable[EpisodeRow]) -> list[Episode]:
+        return [stored_episode(self._batches, row) for row in rows]
 
     # Policies
 

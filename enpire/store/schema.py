@@ -119,6 +119,8 @@ def sqlite_errors(path: Path) -> Iterator[None]:
     """Turn any sqlite3.Error inside into a StoreError about the ledger at `path`."""
     try:
         yield
+    except UnicodeDecodeError as error:  # what SQLite says quotes bytes of the file
+        raise corrupt(path, f"a text in it is no UTF-8: {error.object[:80]!r}") from error
     except sqlite3.IntegrityError as error:
         again = str(error).startswith("UNIQUE")
         why = "it is recorded already" if again else "a value of it makes no sense"

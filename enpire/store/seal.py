@@ -35,6 +35,16 @@ def broken(folder: Path) -> str:
     return "" if said == _line(folder).encode() else f"its sha256 is not the one in {SEAL}"
 
 
+def holds(folder: Path) -> bool:
+    """Whether every byte of a ledger is as its last writer left it."""
+    log = folder / f"{LEDGER}-wal"
+    if not (folder / SEAL).is_file() or (log.is_file() and log.stat().st_size):
+        return False
+    with suppress(OSError, StoreError):
+        return not broken(folder)
+    return False
+
+
 def _line(folder: Path) -> str:
     """The line in the words of `sha256sum`, which can check it too."""
     return f"{sha256_of(folder / LEDGER)}  {LEDGER}\n"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from enpire.errors import StoreError
+from enpire.json_text import loads
 from enpire.store.durable import disk_errors, publish_file
 from enpire.store.layout import RESULT
 from enpire.store.run import Run, under_way
@@ -32,7 +33,7 @@ def read_stress(folder: Path, policy: str = "") -> dict[str, dict[str, Any]]:
     for path in sorted((folder / STRESS).glob(f"{policy or '[!.]*'}.json")):
         try:
             text = path.read_text(encoding="utf-8")
-            content = dict(json.loads(text))
+            content = dict(loads(text))
         except (OSError, TypeError, ValueError) as error:
             raise StoreError(
                 f"{path} does not parse ({error}): remove it, and measure again with enpire stress"
@@ -52,7 +53,7 @@ def lost_stress(folder: Path) -> list[str]:
     None where that file does not parse: what is wrong with it is told elsewhere.
     """
     try:
-        told = sorted(json.loads((folder / RESULT).read_text(encoding="utf-8")).get(STRESS, {}))
+        told = sorted(loads((folder / RESULT).read_text(encoding="utf-8")).get(STRESS, {}))
     except (OSError, ValueError, AttributeError, TypeError):
         return []
     names = [f"{STRESS}/{policy}.json" for policy in told]
@@ -85,6 +86,6 @@ def keep_stress(folder: Path, policy: str, measured: Mapping[str, Any]) -> Path:
     publish_file(path, _text(content).encode())
     if (folder / RESULT).is_file() and not under_way(folder):
         with Run.open(folder, writable=True) as run:
-            result = json.loads((folder / RESULT).read_text(encoding="utf-8"))
+            result = loads((folder / RESULT).read_text(encoding="utf-8"))
             run.write_result({**result, "stress": read_stress(folder)})
     return path

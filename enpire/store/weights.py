@@ -14,6 +14,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from enpire.errors import StoreError
+from enpire.json_text import loads
 
 if TYPE_CHECKING:
     import torch
@@ -50,7 +51,7 @@ def _canonical(data: bytes) -> bytes:
     So the same weights and metadata are the same bytes, and have one sha256.
     """
     size = int.from_bytes(data[:8], "little")
-    header = json.dumps(json.loads(data[8 : 8 + size]), sort_keys=True, separators=(",", ":"))
+    header = json.dumps(loads(data[8 : 8 + size]), sort_keys=True, separators=(",", ":"))
     text = header.encode()
     text += b" " * (-len(text) % 8)  # tensors begin at a multiple of 8 bytes
     return len(text).to_bytes(8, "little") + text + data[8 + size :]

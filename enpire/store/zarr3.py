@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from enpire.json_text import loads
+
 Files = dict[str, bytes]
 """Content by name relative to the group's folder, with forward slashes."""
 
@@ -87,11 +89,11 @@ def decode(files: Mapping[str, bytes]) -> tuple[dict[str, NDArray[Any]], dict[st
         name, _, leaf = path.rpartition("/")
         if not name or leaf != "zarr.json":
             continue
-        metadata = json.loads(content)
+        metadata = loads(content)
         if metadata["codecs"] != _CODECS:
             raise ValueError(f"array {name!r} has other codecs than {_CODECS}")
         shape = tuple(metadata["shape"])
         dtype = _DTYPES[metadata["data_type"]]
         chunk = files[_chunk_name(name, len(shape))] if np.prod(shape) else b""
         arrays[name] = np.frombuffer(chunk, dtype=dtype).reshape(shape)
-    return arrays, dict(json.loads(files["zarr.json"])["attributes"])
+    return arrays, dict(loads(files["zarr.json"])["attributes"])

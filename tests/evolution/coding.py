@@ -35,6 +35,7 @@ from .replay import Call, Fault, Heard, Replay, Script, Turn, call
 PROGRAMS = {"claude_code": "claude", "codex": "codex", "gemini": "gemini"}
 OURS = ("claude", "local")  # by the harness's own loop: no program that may be missing
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")
+HARNESS_KEY = "the key of the harness"
 FILE = "recipe.py"
 DECIDED = ("kept", "dropped", "failed")
 
@@ -103,7 +104,7 @@ def at(kind: str, url: str, starts: int) -> AgentProgram:
     """The pack's program as it comes, but for where its model is."""
     with pytest.MonkeyPatch.context() as patch:
         for key in KEYS:
-            patch.setenv(key, "the key of the harness")
+            patch.setenv(key, HARNESS_KEY)
         program = load_program(find("agents", kind))
     upstreams = tuple(replace(each, url=url) for each in program.upstreams)
     return replace(program, upstreams=upstreams, starts=starts)

@@ -44,7 +44,7 @@ def same(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray):
         return bool(a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())
     if is_dataclass(a):
-        return type(a) is type(b) and all(
+        return (isinstance(a, type(b)) or isinstance(b, type(a))) and all(
             same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a)
         )
     if isinstance(a, list | tuple):

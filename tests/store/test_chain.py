@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from enpire.errors import StoreError
-from enpire.store import schema
+from enpire.store import Run, chain, schema
+from enpire.store.copying import copy_run
 from enpire.store.ledger import Ledger
 from enpire.store.rows import EventRow, Interval, LogEntry, Phase, PolicyRow, RoundRow, SealedRow
 from enpire.store.schema import UNCHAINED
@@ -116,3 +117,51 @@ def test_a_ledger_of_before_chains_is_read_and_gets_one_when_continued(path: Pat
     _change(path, "UPDATE sealed SET successes = 64")
     with pytest.raises(StoreError, match="sealed: rows 1 to 1"):
         Ledger(path, writable=True)
+
+
+def test_a_sealed_ledger_is_known_to_be_whole_and_one_that_is_not_is_walked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "run"
+    with Run.create(folder, {}) as run:
+        for name in "abc":
+            run.add_episodes([episode(name)])
+            run.ledger.add_decision(LogEntry(1, "kept", name))
+        end = run.ledger.end
+    walked = []
+
+    def counted(connection: sqlite3.Connection) -> tuple[chain.ChainEnd, list[str]]:
+        walked.append(folder)
+        return verify(connection)
+
+    verify = chain.verify
+    monkeypatch.setattr(chain, "verify", counted)
+    with Run.open(folder) as run:
+        assert run.ledger.end == end
+    assert walked == []
+    seal = (folder / "ledger.sha256").read_bytes()
+    for content in (None, b"", seal.replace(b"a", b"b")):
+        (folder / "ledger.sha256").unlink()
+        if content is not None:
+            (folder / "ledger.sha256").write_bytes(content)
+        with Run.open(folder) as run:
+            assert run.ledger.end == end
+        (folder / "ledger.sha256").write_bytes(seal)
+    assert len(walked) == 3
+    with Run.open(folder, writable=True) as run:
+        assert run.ledger.end == end
+        with Run.open(folder):
+            assert len(walked) == 4, "one that is written may change at any moment"
+
+
+def test_what_changed_on_the_disk_meanwhile_is_not_sealed(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with Run.create(folder, {}) as run:
+        run.add_episodes([episode("a")])
+        _change(folder / "ledger.sqlite", "UPDATE episodes SET stage = 'other'")
+    assert not (folder / "ledger.sha256").exists()
+    copy_run(folder, tmp_path / "copy")
+    for at in (folder, tmp_path / "copy"):
+        assert not (at / "ledger.sha256").exists()
+        with pytest.raises(StoreError, match="episodes: rows 1 to 1 are not what was recorded"):
+            Run.open(at)

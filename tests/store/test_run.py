@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import errno
 import json
 import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -22,6 +24,7 @@ from numpy.typing import NDArray
 from enpire.errors import StoreError
 from enpire.store import Interval, Phase, Run, default_folder
 from enpire.store.episodes import read_batch
+from enpire.store.stored_episode import BatchReader
 from enpire.types import Episode, Frame, Outcome, Purpose, Verdict
 
 from .samples import episode, same
@@ -72,12 +75,37 @@ def test_each_batch_is_read_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
             reads.append(folder)
             return read_batch(folder, sha256)
 
-        monkeypatch.setattr("enpire.store.run.read_batch", counted)
+        monkeypatch.setattr("enpire.store.stored_episode.read_batch", counted)
         assert [e.id for e in again.episodes(policies=["p1"])] == ["b"]
-        assert [e.id for e in again.episodes()] == ["a", "b"]
+        assert [e.success for e in again.episodes()] == [True, True]
+        assert reads == [], "the ledger knows as much"
+        assert [len(e) for e in again.episodes()] == [5, 5]
         again.add_episodes([episode("c")])
-        assert len(again.episodes(rounds=[1])) == 3
-        assert len(reads) == 1
+        assert [len(e) for e in again.episodes(rounds=[1])] == [5, 5, 5]
+        assert [path.name for path in reads] == ["00000001", "00000002"]
+
+
+def test_arrays_beyond_what_fits_are_read_again(run: Run) -> None:
+    made = [episode(str(number)) for number in range(4)]
+    for one in made:
+        run.add_episodes([one])
+    reader = run._batches = BatchReader(run.folder, most_bytes=1)
+    assert same(run.episodes(), made)
+    assert len(reader._kept) == 1, "the others were let go"
+
+
+def test_a_stored_episode_is_one_as_any_other(run: Run) -> None:
+    one = episode("a")
+    run.add_episodes([one])
+    (stored,) = run.episodes()
+    assert stored.verdict == one.verdict
+    assert one.verdict == stored.verdict
+    assert hash(stored.verdict) == hash(one.verdict)
+    assert same(replace(stored, round=3), replace(one, round=3))
+    assert same(copy.deepcopy(stored), one), "as it is sent to another process"
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = stored.nothing  # type: ignore[attr-defined]
+    assert list(run.episodes_of(["a", "b"])) == ["a"]
 
 
 def test_sealed_episodes_are_left_out_unless_asked_for(run: Run) -> None:
@@ -103,8 +131,12 @@ def test_an_altered_batch_is_not_read(run: Run) -> None:
     run.add_episodes([episode("a")])
     with _reopen(run) as again:
         (again.folder / "episodes/00000001/actions/c.0.0").write_bytes(bytes(60))
+        (altered,) = again.episodes()
+        for name in ("actions", "packs"):
+            with pytest.raises(StoreError, match="sha256 differs"):
+                getattr(altered, name)
         with pytest.raises(StoreError, match="sha256 differs"):
-            again.episodes()
+            _ = altered.verdict.predicates
 
 
 _tensors = st.dictionaries(
@@ -314,7 +346,7 @@ def test_a_row_without_its_file_stops_the_run(run: Run, lost: str) -> None:
         else:
             assert reader.load_policy("p")[0].keys() == {"w"}
         with pytest.raises(StoreError, match=r"missing|cannot be read"):
-            _ = reader.load_policy("p"), reader.episodes()
+            _ = reader.load_policy("p"), reader.episodes()[0].actions
 
 
 def test_a_reader_leaves_nothing_behind(run: Run) -> None:

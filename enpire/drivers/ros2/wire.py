@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from typing import Any
 
@@ -14,6 +13,7 @@ from enpire.drivers.ros2.node import Spinning, command, latched, sensor_data, wa
 from enpire.drivers.ros2.settings import COMPRESSED, Ros2Settings
 from enpire.drivers.wire import Fault, Objects
 from enpire.errors import DriverError, ResetFailed
+from enpire.json_text import loads
 from enpire.types import FloatArray
 
 CONNECT_S = 15.0
@@ -148,8 +148,8 @@ class Ros2Wire:
 
     def _faulty(self, message: Any) -> None:
         with self._lock:
-            for one in json.loads(message.data):
+            for one in loads(message.data):
                 self._told[one["number"]] = Fault(**one)
 
     def _settled(self, message: Any) -> None:
-        self._scene = json.loads(message.data)
+        self._scene = loads(message.data)

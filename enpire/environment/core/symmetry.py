@@ -33,7 +33,7 @@ from enpire.environment.core.observed import (
 from enpire.environment.core.station_backend import StationBackend, Tasked
 from enpire.environment.core.task import Task
 from enpire.errors import PackError
-from enpire.json_text import frozen
+from enpire.json_text import frozen, loads
 from enpire.packs.finder import SYMMETRY
 from enpire.packs.toml import REACH, Table
 
@@ -111,7 +111,7 @@ class Symmetry:
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Return the inverse of `to_json`."""
-        said = frozen(json.loads(text))
+        said = frozen(loads(text))
         kinds = {
             "points": ObservedPoint,
             "rotations": ObservedRotation,

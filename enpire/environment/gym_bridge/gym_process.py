@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import select
 import subprocess
@@ -18,6 +17,7 @@ import numpy as np
 from enpire.child_environment import child_environment
 from enpire.environment.gym_bridge import gym_worker
 from enpire.errors import EnpireError, EnvironmentFault, UsageError
+from enpire.json_text import loads
 from enpire.packs.finder import GYM
 from enpire.types import FloatArray
 
@@ -136,7 +136,7 @@ class GymWorker:
         end = time.monotonic() + limit
         text, data = gym_worker.LENGTHS.unpack(self._read(gym_worker.LENGTHS.size, end))
         body = self._read(text + data, end)
-        told, array = json.loads(body[:text]), np.frombuffer(body[text:], dtype="<f8")
+        told, array = loads(body[:text]), np.frombuffer(body[text:], dtype="<f8")
         if "raised" in told or "unsuitable" in told:
             raise worker_error(self._env_id, told)
         return told, array

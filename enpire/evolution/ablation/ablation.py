@@ -23,6 +23,7 @@ from typing import Any, Protocol
 
 from enpire.errors import UsageError
 from enpire.evolution.experiments.accounts import best
+from enpire.json_text import loads
 from enpire.observe import overview
 from enpire.rollout.evaluation.seeds import fresh_entropy, stream
 from enpire.store import Run, branch
@@ -106,7 +107,7 @@ class AblationBench:
         if not before:
             publish_file(path, text.encode())
         elif before != text:
-            was, now = json.loads(before), json.loads(text)
+            was, now = loads(before), loads(text)
             changed = sorted(k for k in was.keys() | now.keys() if was.get(k) != now.get(k))
             raise UsageError(
                 f"{path} is of a bench with other {', '.join(changed)}: ask for the same again, "
@@ -237,7 +238,7 @@ def seal(bench: AblationBench, seed: int) -> CommonSeeds:
 def read_drawn(path: Path) -> CommonSeeds:
     """What `seal` wrote."""
     with disk_errors(path):
-        said = json.loads(path.read_text(encoding="utf-8"))
+        said = loads(path.read_text(encoding="utf-8"))
     policies = {arm: (name, sha256) for arm, (name, sha256) in said["policies"].items()}
     return CommonSeeds(said["entropy"], said["episodes"], policies)
 

@@ -14,6 +14,7 @@ from enpire.environment.control.sensing import Readings
 from enpire.errors import EnpireError
 from enpire.evolution.audit import sealed
 from enpire.evolution.audit.check import RecordedCampaign
+from enpire.json_text import loads
 from enpire.observe.result import result
 from enpire.rollout.evaluation.comparison import Decision
 from enpire.rollout.evaluation.paired_comparison import PairedComparison
@@ -111,13 +112,13 @@ def _result(run: Run) -> Iterator[Damage]:
     if not path.is_file() or "campaign" in run.config:
         return
     try:
-        written = dict(json.loads(path.read_text(encoding="utf-8")))
+        written = dict(loads(path.read_text(encoding="utf-8")))
     except (OSError, TypeError, ValueError):
         return  # told already
     ended = run.ledger.facts().get("state", "")
     if written.get("ended") != ended:
         return
-    again = json.loads(json.dumps(_finite(result(run, ended))))
+    again = loads(json.dumps(_finite(result(run, ended))))
     for key in (*SHOWN, *COUNTED):
         if key in written and written[key] != again[key]:
             what = f"{key} is {written[key]}, by the ledger {again[key]}"

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from enpire.evolution.experiments.events import FIRST, ExperimentEntry, replay_events
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
+from enpire.json_text import loads
 from enpire.sandbox.sanitize import one_line
 from enpire.store import PolicyRow, Run
 from enpire.store.durable import TEMPORARY_PREFIX, disk_errors, publish_file
@@ -152,7 +153,7 @@ def _first_message(policy: PolicyRow) -> str:
 def _files(entry: ExperimentEntry, policy: PolicyRow | None, seed: int) -> dict[str, bytes]:
     """What a commit holds: the experiment and what came of it, and the code that it brought."""
     e = entry.experiment
-    said = json.loads(e.as_json()) | {
+    said = loads(e.as_json()) | {
         "number": entry.number,
         "policy": {"name": policy.name, "sha256": policy.sha256} if policy else None,
         "seeds": {"campaign": seed, "round": entry.number},

@@ -35,6 +35,7 @@ from enpire.evolution.drafting.sandboxed_commands import DraftBench, environment
 from enpire.evolution.drafting.tools import DraftTools
 from enpire.evolution.experiments.budget import Ceilings
 from enpire.evolution.experiments.events import ModelUse
+from enpire.json_text import loads
 from enpire.model_gateway.usage import Allowance, Usage
 from enpire.packs.finder import DRAFTED
 from enpire.sandbox.bubblewrap import harness, python
@@ -69,7 +70,7 @@ class DraftRequest:
             UsageError: the folder is no draft.
         """
         try:
-            said = json.loads((folder / STATE).read_text(encoding="utf-8"))["asked"]
+            said = loads((folder / STATE).read_text(encoding="utf-8"))["asked"]
             return cls(**{name: str(said[name]) for name in cls.__dataclass_fields__})
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UsageError(f"{folder} is no draft: it has no {STATE}") from error

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from enpire.errors import CampaignError
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState, from_json
+from enpire.json_text import loads
 from enpire.rollout.evaluation.comparison import PairedRecord
 from enpire.store import EventRow
 
@@ -147,15 +148,15 @@ class CampaignState:
                 self.entries[row.experiment] = replace(entry, released=True)
             case "match":
                 entry = self.entries[row.experiment]
-                said = json.loads(row.text)
+                said = loads(row.text)
                 outcome = MatchOutcome(said["opponent"], PairedRecord(*said["record"]), said["won"])
                 self.entries[row.experiment] = replace(entry, matches=(*entry.matches, outcome))
             case "used":
-                said = json.loads(row.text)
+                said = loads(row.text)
                 used = ModelUse(int(said["tokens"]), float(said["dollars"]))
                 self.used[said["agent"]] = self.used.get(said["agent"], ModelUse()) + used
             case "retired":
-                said = json.loads(row.text)
+                said = loads(row.text)
                 self.retired[said["agent"]] = said["reason"]
             case _:
                 raise CampaignError(f"an event of kind {row.kind!r}: a newer enpire wrote it")

@@ -11,6 +11,7 @@ from typing import Any
 
 from enpire.errors import CampaignError
 from enpire.evolution.experiments.effect import Effect
+from enpire.json_text import loads
 from enpire.rollout.evaluation.comparison import PairedRecord
 from enpire.sandbox.sanitize import one_line
 
@@ -150,7 +151,7 @@ def from_json(line: str) -> Experiment:
         CampaignError: the line is none.
     """
     try:
-        values: Mapping[str, Any] = json.loads(line)
+        values: Mapping[str, Any] = loads(line)
         counts = values["effect"]
         changed = {
             "settings": tuple((str(name), str(value)) for name, value in values["settings"]),

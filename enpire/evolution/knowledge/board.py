@@ -26,6 +26,7 @@ from enpire.evolution.experiments.effect import Effect, pooled
 from enpire.evolution.experiments.experiment import NAME, Experiment, ExperimentState
 from enpire.evolution.knowledge.bm25 import Bm25Index
 from enpire.evolution.knowledge.dedup import changed
+from enpire.json_text import loads
 from enpire.sandbox.sanitize import NOTE, cleaned, quoted
 from enpire.store.durable import disk_errors, publish_file
 from enpire.store.lock import WriterLock
@@ -348,7 +349,7 @@ def _read(path: Path) -> dict[str, Finding]:
     findings: dict[str, Finding] = {}
     for number, line in enumerate(data[: data.rfind(b"\n") + 1].splitlines(), 1):
         try:
-            values = json.loads(line)
+            values = loads(line)
             findings = applied(
                 findings, BoardChange(**(values | {"evidence": tuple(values["evidence"])}))
             )

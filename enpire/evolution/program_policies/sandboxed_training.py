@@ -41,6 +41,7 @@ from enpire.improvement.training_process import (
     as_json,
     learned_from,
 )
+from enpire.json_text import loads
 from enpire.policies import ChunkSpec, Policy, ProgramPolicy
 from enpire.policies import load as policy_of
 from enpire.sandbox.bubblewrap import hand_over, harness, python
@@ -156,7 +157,7 @@ class SandboxedTraining:
 
     def _read(self, line: bytes) -> Candidate:
         """What an answer and the file beside it say; all of it is foreign."""
-        said = json.loads(line)
+        said = loads(line)
         if not isinstance(said, dict) or "error" in said:
             raise RecipeError(str(said.get("error")) if isinstance(said, dict) else "no answer")
         data = read_inside(self._folder, f"run/{FOLDER}/{CANDIDATE}")
@@ -187,8 +188,8 @@ def modest(data: bytes, spec: ChunkSpec) -> Policy:
     try:
         tensors = loaded(data)
         length = int.from_bytes(data[:8], "little")
-        said: Mapping[str, str] = json.loads(data[8 : 8 + length]).get("__metadata__", {})
-        shape = json.loads(said["spec"])
+        said: Mapping[str, str] = loads(data[8 : 8 + length]).get("__metadata__", {})
+        shape = loads(said["spec"])
     except (safetensors.SafetensorError, ValueError, KeyError, TypeError) as error:
         raise RecipeError(f"no policy: {error}") from error
     if said.get("kind", "chunk") not in KINDS:

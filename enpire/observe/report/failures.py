@@ -93,9 +93,10 @@ def read_failures(ledger: Ledger, rows: Sequence[EpisodeRow], policy: str) -> Fa
     measured = [row for row in rows if row.purpose in MEASURED]
     failed = [row for row in measured if row.outcome is Outcome.FAILURE]
     won = [row for row in measured if row.outcome is Outcome.SUCCESS]
-    groups: dict[tuple[str, tuple[str, ...]], list[tuple[EpisodeRow, list[Predicate]]]] = {}
+    groups: dict[tuple[str, tuple[str, ...]], list[tuple[EpisodeRow, tuple[Predicate, ...]]]] = {}
+    unmet = ledger.unmet()
     for row in failed:
-        missed = [p for p in ledger.predicates(row.id) if not p.holds]
+        missed = unmet.get(row.id, ())
         key = row.stage, tuple(p.name for p in missed)
         groups.setdefault(key, []).append((row, missed))
     clusters = [_cluster(key, members, policy) for key, members in groups.items()]
@@ -113,7 +114,7 @@ def read_failures(ledger: Ledger, rows: Sequence[EpisodeRow], policy: str) -> Fa
 
 def _cluster(
     key: tuple[str, tuple[str, ...]],
-    members: Sequence[tuple[EpisodeRow, list[Predicate]]],
+    members: Sequence[tuple[EpisodeRow, tuple[Predicate, ...]]],
     policy: str,
 ) -> FailureCluster:
     stage, names = key

@@ -10,7 +10,7 @@ import numpy as np
 
 from enpire.observe import account
 from enpire.rollout.evaluation.statistics import mru
-from enpire.store import EpisodeRow, Interval, Phase, Run
+from enpire.store import EpisodeRow, Phase, Run
 from enpire.types import FloatArray
 
 COLUMNS = (60, 240)  # fewest and most
@@ -52,10 +52,9 @@ class Utilisation:
 
 def read_utilisation(run: Run, rows: Sequence[EpisodeRow]) -> Utilisation:
     """Return what every station did; rows: all episodes of the run."""
-    by_station: dict[int, list[Interval]] = {}
-    for interval in run.ledger.intervals():
-        by_station.setdefault(interval.station, []).append(interval)
-    end = max((part[-1].end_s for part in by_station.values()), default=0.0)
+    by_station = run.ledger.spans()
+    ends = (part[-1][1] for phases in by_station.values() for part in phases.values())
+    end = max(ends, default=0.0)
     verdicts = account.stations(row for row in rows if not PASSING.search(row.policy))
     each = len(rows) / max(len(by_station), 1)
     columns = int(np.clip(each / EPISODES, *COLUMNS))
@@ -70,18 +69,17 @@ def read_utilisation(run: Run, rows: Sequence[EpisodeRow]) -> Utilisation:
 
 def _timeline(
     number: int,
-    intervals: Sequence[Interval],
+    spans: Mapping[Phase, Sequence[tuple[float, float]]],
     end: float,
     columns: int,
     verdicts: account.Station | None,
 ) -> StationTimeline:
     shares = {}
     seconds = dict.fromkeys(Phase, 0.0)
-    for phase in Phase:
-        part = [(i.start_s, i.end_s) for i in intervals if i.phase is phase]
-        if part and end > 0.0:
-            shares[phase] = occupancy(np.array(part), end, columns)
-            seconds[phase] = float(sum(b - a for a, b in part))
+    for phase in (each for each in Phase if each in spans and end > 0.0):
+        part = np.array(spans[phase])
+        shares[phase] = occupancy(part, end, columns)
+        seconds[phase] = float(sum(b - a for a, b in part.tolist()))
     return StationTimeline(number, shares, seconds, verdicts)
 
 

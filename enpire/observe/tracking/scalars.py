@@ -6,13 +6,13 @@ spends. Steps of a training are gradient steps, or versions of a policy that lea
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from enpire.json_text import loads
 from enpire.rollout.evaluation.statistics import estimate
 from enpire.store import EpisodeRow, LogEntry, RoundRow, Run
 from enpire.store.curves import CurveReader
@@ -280,7 +280,7 @@ def _closed(decisions: Iterable[LogEntry]) -> set[str]:
 def _staleness(batch: Path) -> list[int]:
     """Return the staleness of each episode of a batch; nothing if it cannot be read."""
     try:
-        about = json.loads((batch / GROUP).read_bytes())["attributes"]["episodes"]
+        about = loads((batch / GROUP).read_bytes())["attributes"]["episodes"]
         return [int(each.get("staleness", 0)) for each in about]
     except (OSError, KeyError, TypeError, ValueError):
         return []

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+from enpire.json_text import loads
 from enpire.observe.tracking.scalars import Key
 
 
@@ -23,7 +24,7 @@ class SentFile:
         whole = data[: data.rfind(b"\n") + 1]
         if whole != data:
             self._path.write_bytes(whole)
-        return {Key(str(name), int(step)) for name, step in map(json.loads, whole.splitlines())}
+        return {Key(str(name), int(step)) for name, step in map(loads, whole.splitlines())}
 
     def add(self, keys: Iterable[Key]) -> None:
         """Append what a tracker has taken."""

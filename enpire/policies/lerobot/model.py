@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import inspect
 import io
-import json
 import logging
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ import torch
 from torch import Tensor
 
 from enpire.errors import PolicyError, error_text
+from enpire.json_text import loads
 from enpire.policies.device import device, mixed
 from enpire.policies.lerobot import folder
 from enpire.types import Float32Array, FloatArray, Image
@@ -233,7 +233,7 @@ def _statistics(steps: Sequence[Any], name: str) -> tuple[FloatArray, FloatArray
 
 def _require_fractions(network: Any, weights: bytes) -> None:
     """Raise PolicyError for whole numbers in a file where the network has fractions."""
-    header = json.loads(weights[8 : 8 + int.from_bytes(weights[:8], "little")])
+    header = loads(weights[8 : 8 + int.from_bytes(weights[:8], "little")])
     whole = {name for name, about in header.items() if str(about.get("dtype", "F"))[0] in "IUB"}
     wrong = sorted(
         n for n, v in network.state_dict().items() if n in whole and v.is_floating_point()

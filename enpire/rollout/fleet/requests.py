@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from enpire.errors import StoreError
+from enpire.json_text import loads
 from enpire.store import under_way
 from enpire.store.durable import disk_errors, publish_file
 
@@ -92,7 +93,7 @@ class Requests:
 
 def _read(path: Path) -> Request:
     try:
-        said = json.loads(path.read_bytes())
+        said = loads(path.read_bytes())
         request = Request(int(said["station"]), bool(said["pause"]), str(said["reason"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{path} is no request ({error}): delete it") from error

@@ -10,9 +10,16 @@ from enpire.policies.asynchronous import live_controller
 from enpire.store import Run
 from enpire.types import JUDGED, Episode, Purpose
 
+MOST_BYTES = 256 << 20
+"""Of arrays of new episodes that stay in memory; the others are read from the store."""
+
 
 class EpisodeCache:
-    """The episodes of one run, by id."""
+    """The episodes of one run, by id.
+
+    New ones are held whole until they are many. What is recorded of them by then is held without
+    its arrays, which the store has (`enpire.store.stored_episode`).
+    """
 
     def __init__(
         self,
@@ -22,18 +29,31 @@ class EpisodeCache:
     ) -> None:
         """acts: makes what acts, of a policy and its name; without it, the policy's controller."""
         self.episodes: dict[str, Episode] = {}
+        self._whole: set[str] = set()
+        self._bytes = 0
         self._run = run
         self._acts = acts or (lambda policy, name: live_controller(policy, stations))
         self._policies: dict[str, Policy] = {}
         self._controllers: dict[str, Controller] = {}
 
     def read(self) -> None:
-        """Read all episodes that are in the store, without what they saw."""
+        """Take all episodes that are in the store, without their arrays."""
         self.episodes.update((e.id, e) for e in self._run.episodes(without=None))
 
     def add(self, episode: Episode) -> None:
         """One more."""
         self.episodes[episode.id] = episode
+        self._whole.add(episode.id)
+        self._bytes += _bytes_of(episode)
+        if self._bytes > MOST_BYTES:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Hold without their arrays all new episodes that are recorded."""
+        recorded = self._run.episodes_of(self._whole)
+        self.episodes.update(recorded)
+        self._whole -= recorded.keys()
+        self._bytes = sum(_bytes_of(self.episodes[id]) for id in self._whole)
 
     def missing(self, jobs: Iterable[Job | None]) -> Iterator[Job | None]:
         """The jobs whose episodes are not in the store, and None where none is due."""
@@ -78,3 +98,8 @@ class EpisodeCache:
         if name not in self._controllers:
             self._controllers[name] = self._acts(self.policy(name), name)
         return self._controllers[name]
+
+
+def _bytes_of(episode: Episode) -> int:
+    """How much an episode's largest arrays take."""
+    return episode.observations.nbytes + episode.actions.nbytes + episode.pictures.nbytes
