@@ -35,6 +35,7 @@ DURABLE = "store/test_durable.py"
 FSCK = "cli/test_fsck.py"
 GATE = "safety/test_gate.py"
 REMOTE = "policies/test_remote_limits.py"
+BROWSER = f"{REMOTE}::test_pages_of_a_browser_on_this_machine_are_refused"
 RUN = "store/test_run.py"
 SUPERVISOR = "safety/test_supervisor.py"
 WAYS_OUT = "evolution/hostile/test_ways_out.py::test_request_does_not_leave"
@@ -124,7 +125,7 @@ STORE = (
         "store/weights.py",
         "        if found != sha256:\n",
         "        if False:\n",
-        (RUN, FSCK),
+        (f"{RUN}::test_a_policy_is_never_replaced_and_is_checked",),
     ),
     Mutant(
         "rows are not held against the chain",
@@ -138,7 +139,7 @@ STORE = (
         "store/seal.py",
         "        return not broken(folder)\n",
         "        return True\n",
-        ("store/test_chain.py", FSCK),
+        ("store/test_chain.py",),
     ),
     Mutant(
         "a ledger is sealed without another look at it",
@@ -152,7 +153,7 @@ STORE = (
         "store/run.py",
         "            (self.folder / SEAL).unlink(missing_ok=True)\n",
         "            pass\n",
-        ("store/test_run.py", "store/test_power_loss.py::test_some_hundred_states"),
+        ("store/test_power_loss.py::test_some_hundred_states",),
     ),
     Mutant(
         "fsck does not hold rows against their episodes",
@@ -168,7 +169,7 @@ VERDICTS = (
         "store/run.py",
         "        without: Purpose | None = Purpose.SEALED,\n",
         "        without: Purpose | None = None,\n",
-        (RUN,),
+        (f"{RUN}::test_sealed_episodes_are_left_out_unless_asked_for",),
     ),
     Mutant(
         "help counts as a policy's own success",
@@ -292,21 +293,21 @@ STRANGERS = (
         "web/access.py",
         "        same = hmac.compare_digest(token.encode(), self.token.encode())\n",
         "        same = True\n",
-        (REMOTE,),
+        (f"{REMOTE}::test_a_token_is_asked_for",),
     ),
     Mutant(
         "pages of other origins come in",
         "web/access.py",
         '        return hmac.compare_digest(origin.encode(), f"http://{host}".encode())\n',
         "        return True\n",
-        (REMOTE,),
+        (BROWSER,),
     ),
     Mutant(
         "any host is ours",
         "web/access.py",
         "            return loopback(name)\n",
         "            return True\n",
-        (REMOTE,),
+        (BROWSER,),
     ),
     Mutant(
         "a body of any length is read",
