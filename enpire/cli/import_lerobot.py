@@ -29,6 +29,7 @@ and those of its leader, is converted; with --images, for policies that see. A l
 by --demonstrations-of RUN."""
 
 BATCH = 32  # episodes that are recorded at a time
+HELD_EPISODES = 2  # in which grippers are seen to go where they are sent
 
 
 def add_options(parser: Parser) -> None:
@@ -151,14 +152,24 @@ def run(options: Namespace) -> int:
 
 def _wanted(task: str, python: str, world: str) -> TaskInterface:
     """What a task shows and is acted on by, with its starts."""
-    from enpire.datasets import TaskInterface, demonstrated, first_seen, moved_by
+    from enpire.datasets import (
+        LONG,
+        TaskInterface,
+        demonstrated,
+        first_seen,
+        moved_by,
+        random_motion,
+    )
     from enpire.environment import Order, open_stations
     from enpire.environment.core.station_backend import Tasked, grippers, instruction
 
     stations = open_stations(Order(task, python=python, world=world), 1)
     try:
         starts = first_seen(stations)
-        moves, gains = moved_by(stations)
+        random = random_motion(stations)
+        moves, gains = moved_by(stations, random)
+        grip = grippers(stations)
+        held = random_motion(stations, HELD_EPISODES, LONG) if grip else []
     finally:
         if close := getattr(stations, "close", None):  # an environment's workers
             close()
@@ -180,8 +191,10 @@ def _wanted(task: str, python: str, world: str) -> TaskInterface:
         gains,
         robot,
         instruction=words,
-        grippers=grippers(stations),
+        grippers=grip,
         demonstrated=lambda: demonstrated(stations),
+        random=random,
+        held=held,
     )
 
 

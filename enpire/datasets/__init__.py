@@ -6,9 +6,10 @@ from enpire.datasets.compatibility import Allowed, TaskInterface
 from enpire.datasets.exporting import export
 from enpire.datasets.importing import Imported, demonstrations
 from enpire.datasets.joints import ArmModel, axes_of
-from enpire.datasets.starts import demonstrated, first_seen, moved_by
+from enpire.datasets.starts import LONG, demonstrated, first_seen, moved_by, random_motion
 
 __all__ = [
+    "LONG",
     "Allowed",
     "ArmModel",
     "Imported",
@@ -21,5 +22,6 @@ __all__ = [
     "export",
     "first_seen",
     "moved_by",
+    "random_motion",
     "shown_of",
 ]

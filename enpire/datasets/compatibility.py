@@ -39,7 +39,8 @@ class TaskInterface:
     empty: whatever. motors: what LeRobot calls the axes of its arms, by whose positions it is acted
     on, too; empty: unknown. instruction: what is to be done, in words; empty: unknown. grippers:
     entries of an action that open and close hands. demonstrated: actions of a demonstration of its
-    own, (n, act), made when it is called; None: not compared.
+    own, (n, act), made when it is called; None: not compared. random: episodes of random actions,
+    what was done (t, act) and seen (t, obs); held: likewise, each action held for long.
     """
 
     task: str
@@ -54,6 +55,8 @@ class TaskInterface:
     instruction: str = ""
     grippers: tuple[int, ...] = ()
     demonstrated: Callable[[], FloatArray] | None = None
+    random: Sequence[tuple[FloatArray, FloatArray]] = ()
+    held: Sequence[tuple[FloatArray, FloatArray]] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from enpire import git_lfs
 from enpire.errors import StoreError
 from enpire.json_text import parsed
 from enpire.types import FloatArray
@@ -380,6 +381,8 @@ def read_table(path: Path, columns: Sequence[str]) -> pa.Table:
 def _require_file(path: Path) -> None:
     if not path.is_file():
         raise StoreError(f"{path} is missing")
+    if git_lfs.points(path):
+        raise StoreError(f"{path} {git_lfs.HINT}")
 
 
 def _unreadable(path: Path, error: Exception) -> StoreError:

@@ -347,6 +347,8 @@ def _known(wanted: TaskInterface, known: tuple[int, ...]) -> TaskInterface:
         starts=wanted.starts[:, known] if wanted.starts.size else wanted.starts,
         moves=wanted.moves[:, known] if wanted.moves.size else wanted.moves,
         gains=wanted.gains[:, known] if wanted.gains.size else wanted.gains,
+        random=[(done, seen[:, known]) for done, seen in wanted.random],
+        held=[(done, seen[:, known]) for done, seen in wanted.held],
     )
 
 

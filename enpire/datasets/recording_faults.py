@@ -20,13 +20,17 @@ from enpire.datasets.compatibility import (
     leading_entries,
 )
 from enpire.datasets.folder import Frames
-from enpire.types import FloatArray
+from enpire.datasets.strides import steady_entries
+from enpire.types import Flags, FloatArray
 
 HANGS = 5  # frames in which nothing that is seen changes, at least
 ACTED = 0.1  # by which an action changes meanwhile: more than a hand's trembling
 TREMBLING, HELD = 1e-3, 0.3  # of an action's change, and the share of frames that show no other
-PADDING = 2  # frames of zeros at an end, at least
+PADDING, FILLED = 2, 5  # frames of zeros at an end, at least; and of any numbers, over and over
 JUMP, USUAL = 20.0, 0.99  # times the change that this share of frames stays below
+ALONE = 10.0  # the same of one frame that lies off the way between its neighbours
+LEAP, FEW, MOSTLY = 2.0, 5, 0.95  # times as far in one frame as this share goes in so many
+LIVELY, LOST = 0.97, 3  # share of frames in which an entry changes, and frames in which it does not
 MOVED = 0.02  # standard deviation of an action that moves something
 ALIKE = 0.8  # correlation over all episodes, from which one episode without it is odd
 EXACT = 0.95  # correlation from which what an action moves is known well
@@ -59,6 +63,8 @@ def signs(
             _hangs(frames, pairs),
             _held(frames, pairs),
             _jumps(frames, pairs, wanted),
+            _alone(frames, pairs, wanted),
+            _lost(frames, pairs, wanted),
             *_moved_otherwise(frames, pairs, wanted),
         )
         if text
@@ -72,7 +78,26 @@ def _padded(frames: Frames, pairs: Pairs) -> str:
         for i, (_, seen) in enumerate(pairs)
         if len(seen) > PADDING and seen.any() and not seen[-PADDING:].any()
     ]
-    return _of(frames, found, "with nothing but 0 at the end of what is seen: filled up?")
+    if found:
+        return _of(frames, found, "with nothing but 0 at the end of what is seen: filled up?")
+    found = [i for i, pair in enumerate(pairs) if _ends_alike(*pair)]
+    return _of(
+        frames,
+        found,
+        f"whose last {FILLED} rows or more are one row over and over, and its action is not 0: "
+        "filled up?",
+    )
+
+
+def _ends_alike(actions: FloatArray, seen: FloatArray) -> bool:
+    rows = np.hstack([actions, seen])
+    last = rows[-FILLED:]
+    return bool(
+        len(rows) > 2 * FILLED
+        and (last == last[0]).all()
+        and actions[-1].any()
+        and (rows != rows[-1]).any()
+    )
 
 
 def _hangs(frames: Frames, pairs: Pairs) -> str:
@@ -119,7 +144,11 @@ def _jumps(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> str:
     changes = [np.abs(np.diff(seen, axis=0)) for _, seen in pairs]
     every = np.concatenate(changes)
     usual = np.quantile(every, USUAL, axis=0)
-    far = (every > JUMP * usual) & (np.median(every, axis=0) > 0)
+    slow = [np.abs(seen[FEW:] - seen[:-FEW]) for _, seen in pairs if len(seen) > FEW]
+    leap = LEAP * np.quantile(np.concatenate(slow), MOSTLY, axis=0) if slow else np.inf
+    steady = np.isin(np.arange(every.shape[1]), steady_entries(wanted))
+    leaps = (every > np.maximum(leap, 2 * usual)) & steady
+    far = ((every > JUMP * usual) | leaps) & (np.median(every, axis=0) > 0)
     if not far.any():
         return ""
     row, entry = (int(i[0]) for i in np.nonzero(far))
@@ -129,6 +158,86 @@ def _jumps(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> str:
         f"{wanted.observation[entry]} jumps by {every[row, entry]:g} in episode "
         f"{frames.extents[episode].index}, frame {frame}, and else hardly by {usual[entry]:g}"
     )
+
+
+def _alone(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> str:
+    """The entry that in one frame is far off the way between the frames beside it.
+
+    A lost object is told as 0, -1 or -999, and a byte of a bus as another one.
+    """
+    if len(frames) < FEWEST:
+        return ""
+    off = [np.abs(seen[1:-1] - (seen[:-2] + seen[2:]) / 2) for _, seen in pairs]
+    every = np.concatenate(off)
+    usual = np.quantile(every, USUAL, axis=0)
+    steady = np.isin(np.arange(every.shape[1]), steady_entries(wanted))
+    back = np.concatenate([np.abs(seen[2:] - seen[:-2]) for _, seen in pairs])
+    far = (every > np.maximum(ALONE * usual, back)) & steady
+    if not far.any():
+        return ""
+    row, entry = (int(i[0]) for i in np.nonzero(far))
+    episode = int(np.searchsorted(np.cumsum([len(each) for each in off]), row, side="right"))
+    frame = row - sum(len(each) for each in off[:episode]) + 1
+    value = pairs[episode][1][frame, entry]
+    return (
+        f"{wanted.observation[entry]} is {value:g} in episode {frames.extents[episode].index}, "
+        f"frame {frame}, alone between others: lost by its sensor there?"
+    )
+
+
+def _lost(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> str:
+    """An entry that stays the same while others change, and else changes in each frame.
+
+    Or that is exactly 0, as it never is in the task: so trackers tell what they do not see.
+    """
+    if len(frames) < FEWEST:
+        return ""
+    same = [np.diff(seen, axis=0) == 0 for _, seen in pairs]
+    for entry in steady_entries(wanted):
+        if not _lively(pairs, entry):
+            continue
+        alone = [each[:, entry] & ~each.all(axis=1) for each in same]
+        found = [i for i, each in enumerate(alone) if _longest(each) >= LOST - 1]
+        if found:
+            name = wanted.observation[entry]
+            return _of(
+                frames,
+                found,
+                f"in which {name}, which else changes in each frame, stays the same for {LOST} or "
+                "more: lost by its sensor, or filled up?",
+            )
+        found = [i for i, (_, seen) in enumerate(pairs) if (seen[:, entry] == 0).any()]
+        if (
+            found
+            and wanted.random
+            and all((seen[:, entry] != 0).all() for _, seen in wanted.random)
+        ):
+            name = wanted.observation[entry]
+            return _of(
+                frames, found, f"in which {name} is exactly 0 somewhere: lost by its sensor?"
+            )
+    return ""
+
+
+def _lively(pairs: Pairs, entry: int) -> bool:
+    """Tell whether an entry changes in nearly each frame, but for the value that it has most."""
+    values, counts = np.unique(
+        np.concatenate([seen[:, entry] for _, seen in pairs]), return_counts=True
+    )
+    usual = values[counts.argmax()]
+    changed: list[Flags] = []
+    for _, seen in pairs:
+        column = seen[:, entry]
+        own = (column[1:] != usual) & (column[:-1] != usual)
+        changed.append((np.diff(column) != 0)[own])
+    every = np.concatenate(changed)
+    return len(every) >= FEWEST // 2 and bool(every.mean() >= LIVELY)
+
+
+def _longest(flags: Flags) -> int:
+    """Return the length of the longest run of true ones."""
+    edges = np.flatnonzero(np.diff(np.r_[False, flags, False].astype(np.int8)))
+    return int((edges[1::2] - edges[::2]).max(initial=0))
 
 
 def _moved_otherwise(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> list[str]:

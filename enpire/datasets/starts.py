@@ -15,13 +15,17 @@ EPISODES = 8
 TICKS = 100_000  # control periods in which an episode is to have begun, or there is nothing to see
 DEMONSTRATOR = "demonstrator"  # who shows a task, and not random actions
 PERIODS, HELD = 60, 5  # that an episode is moved about for; that an action is held
+LONG = 25  # that it is held for a gripper to go all the way
+Motion = list[tuple[FloatArray, FloatArray]]
 
 
 class _Onlooker:
     """Keeps what it is shown and does: nothing, or with `rng` something at random."""
 
-    def __init__(self, size: int, rng: np.random.Generator | None, periods: int) -> None:
-        self.size, self.periods = size, periods
+    def __init__(
+        self, size: int, rng: np.random.Generator | None, periods: int, held: int = HELD
+    ) -> None:
+        self.size, self.periods, self.held = size, periods, held
         self.rng = rng
         self.seen: list[Float32Array] = []
         self.done: list[Float32Array] = []
@@ -36,7 +40,7 @@ class _Onlooker:
     def act(self, rows: object, observations: Float32Array, readings: object) -> Float32Array:
         """An action (m, act), the last one again for a few periods."""
         action: Float32Array = np.zeros(self.size, np.float32)
-        if self.done and len(self.done) % HELD:
+        if self.done and len(self.done) % self.held:
             action = self.done[-1]
         elif self.rng is not None:
             action = self.rng.uniform(-1.0, 1.0, self.size).astype(np.float32)
@@ -54,25 +58,38 @@ def first_seen(stations: StationBackend, episodes: int = EPISODES) -> Float32Arr
     return np.array(found, np.float32).reshape(-1, stations.observation_size)
 
 
-def moved_by(
-    stations: StationBackend, episodes: int = EPISODES // 2
-) -> tuple[FloatArray, FloatArray]:
-    """See what each action entry moves, by random actions in so many episodes.
+def random_motion(
+    stations: StationBackend, episodes: int = EPISODES // 2, held: int = HELD
+) -> Motion:
+    """Move a station about by random actions, in so many episodes.
+
+    Args:
+        stations: On which no episode has begun.
+        episodes: How many.
+        held: Periods that an action is held for.
+
+    Returns:
+        What was done (t, act) and seen (t, obs) in each episode that came to a second period.
+    """
+    rng = np.random.default_rng(0)
+    return [
+        (np.array(each.done, np.float64), np.array(each.seen, np.float64))
+        for each in _episodes(stations, episodes, PERIODS, rng, held)
+        if len(each.seen) > 1
+    ]
+
+
+def moved_by(stations: StationBackend, motion: Motion) -> tuple[FloatArray, FloatArray]:
+    """See what each action entry moves, in episodes of random actions.
 
     Returns:
         How each action entry goes with the change of each observation entry, -1 to 1, and how far
         a unit of it moves that one in a control period; (act, obs) both, 0 where nothing moved.
     """
-    rng = np.random.default_rng(0)
-    parts = [
-        (np.array(each.done), np.array(each.seen))
-        for each in _episodes(stations, episodes, PERIODS, rng)
-        if len(each.seen) > 1
-    ]
-    if not parts:
+    if not motion:
         still = np.zeros((stations.action_size, stations.observation_size))
         return still, still
-    return going_with(parts), gains_of(parts)
+    return going_with(motion), gains_of(motion)
 
 
 def demonstrated(stations: StationBackend) -> FloatArray:
@@ -95,11 +112,15 @@ def demonstrated(stations: StationBackend) -> FloatArray:
 
 
 def _episodes(
-    stations: StationBackend, episodes: int, periods: int, rng: np.random.Generator | None = None
+    stations: StationBackend,
+    episodes: int,
+    periods: int,
+    rng: np.random.Generator | None = None,
+    held: int = HELD,
 ) -> list[_Onlooker]:
     found: list[_Onlooker] = []
     for seed in range(episodes):
-        onlooker = _Onlooker(stations.action_size, rng, periods)
+        onlooker = _Onlooker(stations.action_size, rng, periods, held)
         stations.begin(stations.idle[0], Job(seed, Purpose.DEMONSTRATION, onlooker, "start"))
         for _ in range(TICKS):
             if onlooker.over or not stations.busy:

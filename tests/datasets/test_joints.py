@@ -27,6 +27,7 @@ from enpire.datasets import (
     demonstrations,
     first_seen,
     moved_by,
+    random_motion,
     shown_of,
 )
 from enpire.datasets.folder import DATA_PATH
@@ -73,7 +74,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     stations = build_stations("pick_cube", 1, 1)
     names, actions = stations.task.observation_names, stations.action_size
     starts = first_seen(stations)
-    moves, gains = moved_by(stations)
+    moves, gains = moved_by(stations, random_motion(stations))
     wanted = TaskInterface(
         "pick_cube",
         tuple(names),

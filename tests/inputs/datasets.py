@@ -402,6 +402,12 @@ MORE = (
         after=file("data/chunk-000/file-001.parquet", b""),
     ),
     one(
+        "a data file that Git LFS keeps elsewhere",
+        nothing,
+        "file-000.parquet is a pointer of Git LFS, .*git lfs pull",
+        after=file(DATA, b"version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 9\n"),
+    ),
+    one(
         "rows of zeros at an end",
         filled_up,
         "the first: 1. with nothing but 0",

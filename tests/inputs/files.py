@@ -310,6 +310,7 @@ TASKS = (
     reach("no noise", LIMIT, f"{LIMIT}; noise = None", "noise is None: a SensorNoise"),
     reach("no actions", ACTION, "ActionSpec(())", "an ActionSpec with an arm"),
     reach("steps in millimetres", "STEP = 0.008", "STEP = 8.0", "a full action is 8.0 m"),
+    reach("steps below nought", "STEP = 0.008", "STEP = -0.008", "a full action is -0.008 m: turn"),
     reach("steps of NaN", "STEP = 0.008", 'STEP = float("nan")', "a full action is nan m"),
     reach(
         "steps beyond the range",

@@ -195,6 +195,11 @@ ALL = (
         lambda f: {**f, CONFIG: BOM + f[CONFIG]},
         "BOM",
     ),
+    one(
+        "weights that Git LFS keeps elsewhere",
+        put("model.safetensors", b"version https://git-lfs.github.com/spec/v1\noid sha256:ab\n"),
+        "model.safetensors is a pointer of Git LFS, .*git lfs pull",
+    ),
     one("a config of no bytes", put(CONFIG, b""), "no JSON"),
     one("a config that is a list", put(CONFIG, b"[]"), "is not that of a policy"),
     one("no config", without(CONFIG), "config.json is missing"),

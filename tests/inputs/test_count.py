@@ -11,6 +11,7 @@ from tests.inputs import (
     files,
     folders,
     joint_states,
+    movements,
     recipes,
     recordings,
     scripts,
@@ -22,7 +23,7 @@ from tests.inputs import (
 )
 
 DOORS = {
-    "datasets": (*datasets.ALL, *recordings.ALL),
+    "datasets": (*datasets.ALL, *recordings.ALL, *movements.ALL),
     "environments": environments.ALL,
     "servers": servers.ALL,
     "policy folders": folders.ALL,

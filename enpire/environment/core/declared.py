@@ -104,7 +104,9 @@ def _actions(actions: Any) -> str:
             where = f"actions.arms[{number}], {axis}"
             if not low <= high:
                 return f"{where}: from {low!r:.20} to {high!r:.20} m, where nothing lies between"
-            if not _is_number(step) or abs(step) > min(high - low, FASTEST_M):
+            if _is_number(step) and step < 0:
+                return f"{where}: a full action is {step:g} m: turn the axis where actions are made"
+            if not _is_number(step) or step > min(high - low, FASTEST_M):
                 return (
                     f"{where}: a full action is {step!r:.20} m, and its whole range "
                     f"{high - low:g} m: metres in one control period are needed"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from enpire import git_lfs
 from enpire.errors import PolicyError
 from enpire.json_text import parsed
 from enpire.policies.lerobot.normalising import MODES, require_statistics, require_steps
@@ -110,6 +111,9 @@ def shapes(files: Files) -> Shapes:
         PolicyError: it needs what stations do not show, its processors name code that is not
             LeRobot's, or lack the statistics that they normalise by.
     """
+    pointers = [name for name, data in files.items() if git_lfs.is_pointer(data)]
+    if pointers:
+        raise PolicyError(f"{pointers[0]} {git_lfs.HINT}")
     config = _json(files, CONFIG)
     before, after = (_json(files, name) for name in PROCESSORS)
     for name, said in zip(PROCESSORS, (before, after), strict=True):

@@ -1,0 +1,210 @@
+"""LeRobot datasets whose numbers fit, and that move otherwise than their task.
+
+A hand on a table, a ball that a tracker sees from the hand, and a gripper. The dataset's person
+moves slowly; what an action does is the same as in the task's own random motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from enpire.datasets import Allowed, TaskInterface, demonstrations
+from enpire.datasets.compatibility import gains_of, going_with
+from enpire.types import FloatArray
+from tests.datasets.wrong import FPS, Made, good
+from tests.inputs.datasets import PLAIN
+from tests.inputs.entry import REFUSED, TAKEN, TOLD, Input
+
+SEEN = "hand_x", "hand_y", "ball_from_hand_x", "ball_from_hand_y", "gripper"
+DONE = "action_0", "action_1", "action_2"
+EPISODES, LENGTH, STEP, NOISE = 10, 40, 0.05, 0.004
+Pair = tuple[FloatArray, FloatArray]
+Change = Callable[[FloatArray, FloatArray], object]
+
+
+def moved(rng: np.random.Generator, held: int, length: int) -> Pair:
+    """An episode: actions (length, 3), each held for so many frames, and what is seen (length, 5).
+
+    A hand begins to follow at once and is there a frame later; the ball lies still.
+    """
+    draws = rng.uniform(-1, 1, (length // held + 1, 3))
+    actions = np.repeat(draws, held, axis=0)[:length]
+    steps = np.zeros((length, 2))
+    steps[1:] += 0.3 * STEP * actions[:-1, :2]
+    steps[2:] += 0.7 * STEP * actions[:-2, :2]
+    hand = rng.uniform(-0.3, 0.3, 2) + np.cumsum(steps, axis=0)
+    ball = rng.uniform(-0.3, 0.3, 2)
+    grip = np.zeros(length)
+    for row in range(1, length):
+        grip[row] = 0.4 * grip[row - 1] + 0.6 * actions[row - 1, 2]
+    seen = np.column_stack([hand, ball - hand, grip])
+    seen[:, :4] += rng.normal(0, NOISE, (length, 4))
+    return actions, seen
+
+
+def wanted() -> TaskInterface:
+    """The task, with its own random motion."""
+    rng = np.random.default_rng(1)
+    random = [moved(rng, 5, 60) for _ in range(4)]
+    return TaskInterface(
+        "reach",
+        SEEN,
+        DONE,
+        float(FPS),
+        moves=going_with(random),
+        gains=gains_of(random),
+        grippers=(2,),
+        random=random,
+        held=[moved(rng, 25, 60) for _ in range(2)],
+    )
+
+
+def recorded(change: Change) -> Made:
+    """A dataset of it. change: writes into each episode's actions and what is seen in it."""
+    rng, made = np.random.default_rng(2), good()
+    pairs = [moved(rng, 3, LENGTH) for _ in range(EPISODES)]
+    for pair in pairs:
+        change(*pair)
+    frame = np.tile(np.arange(LENGTH), EPISODES)
+    made.columns = {
+        "observation.state": np.concatenate([seen for _, seen in pairs]).astype(np.float32),
+        "action": np.concatenate([done for done, _ in pairs]).astype(np.float32),
+        "next.success": frame == LENGTH - 1,
+        "timestamp": (frame / FPS).astype(np.float32),
+        "frame_index": frame,
+        "episode_index": np.repeat(np.arange(EPISODES), LENGTH),
+        "index": np.arange(EPISODES * LENGTH),
+    }
+    made.episodes = [
+        made.episodes[0]
+        | {
+            "episode_index": i,
+            "length": LENGTH,
+            "dataset_from_index": i * LENGTH,
+            "dataset_to_index": (i + 1) * LENGTH,
+        }
+        for i in range(EPISODES)
+    ]
+    for name, names in (("observation.state", SEEN), ("action", DONE)):
+        made.info["features"][name] |= {"shape": [len(names)], "names": list(names)}
+    made.info |= {"total_episodes": EPISODES, "total_frames": len(frame)}
+    return made
+
+
+def one(name: str, change: Change, words: str, ends: str = TOLD) -> Input:
+    """An entry."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        found = demonstrations(recorded(change).write(folder), wanted(), Allowed())
+        return (TAKEN if found.said == PLAIN else TOLD), "; ".join(found.said)
+
+    return Input(name, give, words, ends)
+
+
+def as_it_was(actions: FloatArray, seen: FloatArray) -> None:
+    """Nothing is changed."""
+
+
+def seen_times(factor: float, *entries: int) -> Change:
+    """Entries in another scale or sign."""
+
+    def change(_: FloatArray, seen: FloatArray) -> None:
+        seen[:, entries] *= factor
+
+    return change
+
+
+def done_times(factor: float, *entries: int) -> Change:
+    """Actions in another scale or sign."""
+
+    def change(actions: FloatArray, _: FloatArray) -> None:
+        actions[:, entries] *= factor
+
+    return change
+
+
+def exchanged(one: int, other: int) -> Change:
+    """An entry in another one's place."""
+
+    def change(_: FloatArray, seen: FloatArray) -> None:
+        seen[:, [one, other]] = seen[:, [other, one]]
+
+    return change
+
+
+def late(frames: int) -> Change:
+    """Actions that were written so many frames after they were done."""
+
+    def change(actions: FloatArray, _: FloatArray) -> None:
+        actions[:] = np.concatenate([actions[:1].repeat(frames, axis=0), actions[:-frames]])
+
+    return change
+
+
+def seen_late(frames: int) -> Change:
+    """What is seen comes so many frames later."""
+
+    def change(_: FloatArray, seen: FloatArray) -> None:
+        seen[:] = np.concatenate([seen[:1].repeat(frames, axis=0), seen[:-frames]])
+
+    return change
+
+
+def lost(value: float | None, rows: slice) -> Change:
+    """The ball is told at one place for some frames of an episode: 0, or where it was."""
+    episodes = iter(range(EPISODES))
+
+    def change(_: FloatArray, seen: FloatArray) -> None:
+        if next(episodes) == 3:
+            seen[rows, 2:4] = seen[rows.start, 2:4] if value is None else value
+
+    return change
+
+
+def filled_up(actions: FloatArray, seen: FloatArray) -> None:
+    """The last row stands for those after it."""
+    for values in actions, seen:
+        values[-8:] = values[-9]
+
+
+def joined() -> Change:
+    """The second half of one is of another episode: the hand is at once somewhere else."""
+    episodes = iter(range(EPISODES))
+
+    def change(_: FloatArray, seen: FloatArray) -> None:
+        if next(episodes) == 3:
+            seen[20:, :2] += 1.0
+            seen[20:, 2:4] -= 1.0
+
+    return change
+
+
+APART = "do not move together as in reach"
+ALL = (
+    one("a hand that moves as in the task", as_it_was, "by next.success", TAKEN),
+    one("a hand in another scale", seen_times(2.0, 0, 1), "hand_. 2 times as far as in reach"),
+    one("actions that are half of it", done_times(0.5, 0, 1), "hand_x .* times as far as in reach"),
+    one("a tracker with one axis turned round", seen_times(-1.0, 3), f"ball_from_hand_y {APART}"),
+    one("a tracker with its axes exchanged", exchanged(2, 3), "hardly moves ball_from_hand_x"),
+    one("a tracker that told one place", seen_times(0.0, 2, 3), "ball_from_hand_x"),
+    one("actions that are written late", late(1), "sooner than in reach: .* written late"),
+    one("sensors that are late", seen_late(2), "later than in reach: .* seen late"),
+    one(
+        "a gripper whose action is turned round",
+        done_times(-1.0, 2),
+        "moves gripper the other way",
+        REFUSED,
+    ),
+    one("a gripper that told nothing", seen_times(0.0, 4), "gripper do not go together"),
+    one("a ball that is lost for a frame", lost(0.0, slice(20, 21)), "is exactly 0 somewhere"),
+    one(
+        "a ball that is at -1 for a frame", lost(-1.0, slice(20, 21)), "ball_from_hand_x (jumps|is)"
+    ),
+    one("a ball that is lost for long", lost(0.0, slice(20, 39)), "first: 3. in which ball_from"),
+    one("a tracker that stood in an episode", lost(None, slice(0, 40)), "first: 3. in which ball"),
+    one("rows that fill an episode up", filled_up, "10 of 10 .* one row over and over"),
+    one("two episodes in one", joined(), "jumps by"),
+)
