@@ -104,6 +104,7 @@ def test_outside_its_range_a_joint_is_held_at_the_end_of_it() -> None:
     target[0] = LIMITS.high[0] + 0.1
     motion, rules, _ = follow([target] * 100, start=start)
     assert motion.position[0] == pytest.approx(LIMITS.high[0])
+    assert motion.target[0] == LIMITS.high[0], "what it is on its way to is within, too"
     assert GateRule.RANGE in rules
     assert not rules & BRAKES
 
