@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import torch
 from scipy.spatial.transform import Rotation
+from torch import Tensor
 
-from enpire.environment import Displacement, Readings, Stations, Symmetry, Task, read_symmetry
+from enpire.environment import Displacement, Face, Readings, Stations, Symmetry, Task, read_symmetry
 from enpire.errors import PackError
-from enpire.improvement.displacement import seen_elsewhere
+from enpire.improvement.displacement import held_back, seen_elsewhere, way_to
 from enpire.improvement.scene_symmetry import moved_by
 from enpire.packs.finder import SYMMETRY
 from enpire.types import Float32Array, FloatArray
@@ -51,6 +52,25 @@ def require_symmetry(stations: Stations) -> None:
         said = seen_elsewhere(symmetry.displaced, history, away[None])[:, 0].numpy()
         where = f"hand {symmetry.displaced.hand.arm} is elsewhere by {by.round(4).tolist()} m"
         _require_alike(task, where, seen, said, expected)
+        if (face := symmetry.displaced.face) is not None:
+            _require_face(task, symmetry.displaced, face, readings, history)
+
+
+def _require_face(
+    task: Task, displacement: Displacement, face: Face, readings: Readings, history: Tensor
+) -> None:
+    """Raise PackError unless a hand that a face holds back is observed as the pack says."""
+    (forward,) = way_to(face, history).numpy()
+    lead, force = readings.lead.copy(), readings.wrist_force.copy()
+    for each in face.felt:
+        felt = lead if each.of == "lead" else force
+        felt[:, each.arm] += each.by * face.ahead * forward
+    expected = task.observe(replace(readings, lead=lead, wrist_force=force))
+    actions = torch.zeros(1, 1, 1 + max(displacement.hand.actions))
+    ahead = torch.tensor([[face.ahead]], dtype=torch.float32)
+    said, _ = held_back(displacement.hand, face, history, actions, ahead)
+    where = f"a face holds hand {displacement.hand.arm} back by {face.ahead:g} m"
+    _require_alike(task, where, history[:, 0].numpy(), said[:, 0].numpy(), expected)
 
 
 def _require_alike(

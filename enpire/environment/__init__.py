@@ -27,7 +27,7 @@ from enpire.environment.core.controller import (
     RandomActions,
     SupervisedController,
 )
-from enpire.environment.core.displacement import Displacement, RelativePlace
+from enpire.environment.core.displacement import Displacement, Face, RelativePlace
 from enpire.environment.core.fake import Fake
 from enpire.environment.core.intervention import (
     FailureDetector,
@@ -93,6 +93,7 @@ __all__ = [
     "Displacement",
     "Eventful",
     "Evidence",
+    "Face",
     "FailureDetector",
     "Fake",
     "Heading",

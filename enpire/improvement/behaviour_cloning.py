@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from enpire.environment import Symmetry
 from enpire.errors import RecipeError
 from enpire.improvement.augment import relit, shifted
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint
@@ -40,6 +41,7 @@ Kind = Literal["chunk", "flow"]
 WIDER = 2  # times as wide as what answers with one chunk
 PASSES = 64.0  # over all examples: each comes with another noise and time every time it is shown
 MOVED_PASSES = 192.0  # where each comes from another place every time, too
+FACE_PASSES = 576.0  # where some stand before a face as well, which few examples do each time
 LEAST_STEPS, MOST_STEPS = 300, 12_000  # for that, where examples are few, and where they are many
 CALM = 0.5  # deviation of the noise that they act with
 
@@ -128,8 +130,8 @@ def clone_flow(
 ) -> Fit[FlowPolicy]:
     """The same, and one that flows; chunks that may come late are longer by that.
 
-    It is wider, for what it has to tell apart is more than one chunk, and learns for `PASSES` or
-    `MOVED_PASSES` over its examples where `training` does not say for how long.
+    It is wider, for what it has to tell apart is more than one chunk. Where `training` does not say
+    for how long, it learns for `PASSES` over its examples, or for more where they vary (`_passes`).
     """
     spec, late = FlowSpec.of(given.spec), training.late
     spec = replace(
@@ -143,11 +145,18 @@ def clone_flow(
     spec = _shown_levels(given, spec, chosen)
     data = _taught(given, spec, chosen, weight)
     flow = fresh_flow(spec, data, given.seed)
-    passes = PASSES if data.symmetry is None else MOVED_PASSES
-    wanted = int(passes * len(data) / training.batch)
+    wanted = int(_passes(data.symmetry) * len(data) / training.batch)
     usual = min(max(wanted, LEAST_STEPS), MOST_STEPS)
     training = replace(training, steps=training.steps or usual)
     return fit(flow, data, training, given.seed, given.checkpoint, stage)
+
+
+def _passes(symmetry: Symmetry | None) -> float:
+    """How often a flow is shown each example: the more ways it may look, the more often."""
+    if symmetry is None:
+        return PASSES
+    before_face = symmetry.displaced is not None and symmetry.displaced.face is not None
+    return FACE_PASSES if before_face else MOVED_PASSES
 
 
 def clone_picture(

@@ -12,6 +12,7 @@ from torch import Tensor
 from enpire.environment import (
     UPRIGHT,
     Displacement,
+    Face,
     MovedHand,
     ObservedYaw,
     RelativePlace,
@@ -20,6 +21,8 @@ from enpire.environment import (
 from enpire.improvement.scene_symmetry import TINY, angle_of
 
 DISPLACED = 0.5  # share of examples in which a hand is elsewhere, where it can be
+HELD_BACK = 0.5  # share of examples before a face that show a hand which it holds back
+LET_GO = 0.3  # share of what a setpoint is ahead then that each action of a chunk takes back
 PACE = 0.8  # of whole actions, at which it goes back
 GRIPPER, ARM = 6, 7  # place among an arm's entries of an action; how many these are
 
@@ -43,10 +46,17 @@ def displaced(
     by, drawn = by.to(history.device), drawn.to(history.device)
     seen = seen_elsewhere(said, history, by)
     chosen = drawn & _within(said, history) & _within(said, seen)
-    return (
-        torch.where(chosen[..., None], seen, history),
-        back_first(said.hand, actions, torch.where(chosen, by, torch.zeros_like(by))),
-    )
+    by = torch.where(chosen, by, torch.zeros_like(by))
+    seen = torch.where(chosen[..., None], seen, history)
+    done = back_first(said.hand, actions, by)
+    if said.face is None:
+        return seen, done
+    done = out_first(said.hand, said.face, seen, done, by)
+    drawn = torch.rand(len(history), 1, generator=generator) < HELD_BACK
+    ahead = said.face.ahead * drawn * torch.rand(len(history), 1, generator=generator)
+    near = _depth(said.face, seen) > said.face.out
+    ahead = ahead.to(history.device) * (near & _within(said, seen))
+    return held_back(said.hand, said.face, seen, done, ahead)
 
 
 def seen_elsewhere(said: Displacement, history: Tensor, by: Tensor) -> Tensor:
@@ -60,6 +70,37 @@ def seen_elsewhere(said: Displacement, history: Tensor, by: Tensor) -> Tensor:
     for each in said.enlarged:
         seen[..., each.entry] = ((seen[..., each.of] - each.at) / each.near).tanh()
     return seen
+
+
+def out_first(hand: MovedHand, face: Face, history: Tensor, actions: Tensor, by: Tensor) -> Tensor:
+    """Return chunks (batch, chunk, act) that leave a face first where a hand is elsewhere.
+
+    Who moves aside while he pushes is held by friction. history: as it is shown, (batch, history,
+    obs). actions: with the way back from `by` (batch, 3) [m].
+    """
+    axes = _axes(face.place, history)[:, -1]
+    aside = (by[:, None] @ axes)[:, 0, 1:].abs().amax(dim=1, keepdim=True)
+    depth = _depth(face, history)
+    way = (depth - face.out) * ((depth > face.near) & (aside > face.aside))
+    return back_first(hand, actions, way * axes[..., 0])
+
+
+def held_back(
+    hand: MovedHand, face: Face, history: Tensor, actions: Tensor, ahead: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return both as if a face had held a hand back, so its setpoint is further ahead.
+
+    ahead: by how much, (batch, 1) [m]. Each action of a chunk takes back a share of it.
+    """
+    seen, done = history.clone(), actions.clone()
+    further = (ahead * way_to(face, history))[:, None]
+    for each in face.felt:
+        seen[..., list(each.entries)] += each.by * further / each.unit
+    at = torch.arange(actions.shape[1], dtype=done.dtype, device=done.device)
+    share = LET_GO * (1.0 - LET_GO) ** at
+    step = torch.tensor(hand.step, dtype=done.dtype, device=done.device)
+    done[..., list(hand.actions)] -= share[None, :, None] * further / step
+    return seen, done
 
 
 def back_first(hand: MovedHand, actions: Tensor, by: Tensor) -> Tensor:
@@ -77,6 +118,17 @@ def back_first(hand: MovedHand, actions: Tensor, by: Tensor) -> Tensor:
     back[..., [i for i in range(actions.shape[2]) if i % ARM != GRIPPER]] = 0.0
     back[..., list(hand.actions)] = (-by / step / periods.clamp(min=1))[:, None]
     return torch.where((at < periods)[..., None], back, done)
+
+
+def way_to(face: Face, history: Tensor) -> Tensor:
+    """Return the direction that leads to a face, as it was seen last, (batch, 3), in the world."""
+    return _axes(face.place, history)[:, -1, :, 0]
+
+
+def _depth(face: Face, history: Tensor) -> Tensor:
+    """Return how far what a hand holds was seen last along the way to a face, (batch, 1) [m]."""
+    entry = face.place.entries[0]
+    return history[:, -1, [entry]] * face.place.unit
 
 
 def _within(said: Displacement, history: Tensor) -> Tensor:

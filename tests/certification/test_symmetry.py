@@ -55,3 +55,21 @@ def test_a_pack_that_is_wrong_is_told_where(
             require_symmetry(stations)
     finally:
         stations.task.folder = folder
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "said"),
+    [
+        ("right_lead = { unit = 0.01, by = 1.0", "right_lead = { unit = 0.02, by = 1.0", "right_l"),
+        ('of = "force", arm = 0', 'of = "force", arm = 1', "holds hand 1 back by 0.018 m"),
+    ],
+)
+def test_a_face_that_is_wrong_is_told(tmp_path: Path, was: str, becomes: str, said: str) -> None:
+    stations = build_stations("zip_tie", 1, 1)
+    text = (stations.task.folder / SYMMETRY).read_text()
+    assert was in text
+    before, at, after = text.partition("[displaced.face")
+    (tmp_path / SYMMETRY).write_text(before + (at + after).replace(was, becomes))
+    stations.task.folder = tmp_path
+    with pytest.raises(PackError, match=said):
+        require_symmetry(stations)

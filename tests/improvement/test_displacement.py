@@ -8,8 +8,16 @@ import numpy as np
 import pytest
 import torch
 
-from enpire.environment import Displacement
-from enpire.improvement.displacement import PACE, back_first, displaced, seen_elsewhere
+from enpire.environment import Displacement, Face
+from enpire.improvement.displacement import (
+    LET_GO,
+    PACE,
+    back_first,
+    displaced,
+    held_back,
+    out_first,
+    seen_elsewhere,
+)
 from tests.improvement.symmetries import named
 
 CHUNK = 8
@@ -17,6 +25,12 @@ CHUNK = 8
 
 def displacement(task: str) -> Displacement:
     said = named(task).displaced
+    assert said is not None
+    return said
+
+
+def face() -> Face:
+    said = displacement("zip_tie").face
     assert said is not None
     return said
 
@@ -90,3 +104,59 @@ def test_the_way_back_comes_first_and_what_was_done_so_much_later() -> None:
         assert back[:, 7:10].abs().max() <= PACE + 1e-6
         assert not back[:, [*range(6), *range(10, 13)]].any(), "nothing else moves"
         assert torch.equal(back[:, [6, 13]], actions[row, :1, [6, 13]].expand(periods, 2))
+
+
+FORWARD, UP = torch.tensor([0.0, 1.0, 0.0]), torch.tensor([0.0, 0.0, 1.0])
+"""The ways into an unturned head, and up from it, in the world."""
+
+
+@pytest.mark.parametrize(
+    ("tip", "by", "out"),
+    [
+        (-0.006, -0.004 * UP, 0.006),  # at the face and below the slot
+        (-0.006, -0.0009 * UP, 0.0),  # in line with it
+        (-0.006, 0.004 * FORWARD, 0.0),
+        (-0.011, -0.004 * UP, 0.0),  # far enough away to go aside at once
+    ],
+)
+def test_who_stands_at_a_face_goes_out_before_he_goes_aside(
+    tip: float, by: torch.Tensor, out: float
+) -> None:
+    said = displacement("zip_tie")
+    history = before_the_face(1)
+    history[..., 0] = tip / 0.01
+    actions = back_first(said.hand, torch.zeros(1, CHUNK, 14), by[None])
+    done = out_first(said.hand, face(), history, actions, by[None])
+    way = done[0, :, 7:10].cumsum(dim=0) * 0.0024
+    np.testing.assert_allclose(way[-1], -by - out * FORWARD, atol=1e-6)
+    if out:
+        aside = way[:, 2].abs() > 1e-9
+        np.testing.assert_allclose(way[aside, 1], -out, atol=1e-6)
+
+
+def test_a_hand_that_a_face_holds_back_feels_it_and_lets_go() -> None:
+    history, ahead = before_the_face(1), torch.tensor([[0.01]])
+    seen, done = held_back(
+        displacement("zip_tie").hand, face(), history, torch.zeros(1, CHUNK, 14), ahead
+    )
+    change = seen[0, 0] - history[0, 0]
+    np.testing.assert_allclose(change[37:40] * 0.01, 0.01 * FORWARD, atol=1e-6)
+    np.testing.assert_allclose(change[31:34] * 5.0, 2.5 * FORWARD, atol=1e-5)
+    np.testing.assert_allclose(change[28:31], -change[31:34])
+    assert not change[:28].any()
+    np.testing.assert_allclose(done[0, 0, 7:10] * 0.0024, -LET_GO * 0.01 * FORWARD, atol=1e-6)
+    assert -0.01 < float(done[0, :, 8].sum() * 0.0024) < -0.009
+
+
+@pytest.mark.parametrize(("tip", "share"), [(-0.006, 0.5), (-0.02, 0.0), (-0.003, 0.0)])
+def test_hands_are_held_back_before_the_face_alone(tip: float, share: float) -> None:
+    history = before_the_face(2000)
+    history[..., 0] = tip / 0.01
+    actions = torch.zeros(len(history), CHUNK, 14)
+    seen, _ = displaced(named("zip_tie"), history, actions, torch.Generator().manual_seed(0))
+    where = seen[:, -1, 0] * 0.01
+    felt = (seen[:, -1, 38] != 0.0)[(where - tip).abs() < 0.002]  # of hands that are near there
+    assert felt.float().mean() == pytest.approx(share, abs=0.05)
+    ahead = seen[:, -1, 38].max() * 0.01
+    assert ahead <= 0.018
+    assert (ahead > 0.017) == bool(share)

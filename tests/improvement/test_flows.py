@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from enpire.environment import Symmetry
 from enpire.improvement import behaviour_cloning
 from enpire.improvement.behaviour_cloning import CALM, LEAST_STEPS, Training
 from enpire.improvement.flows import starting_flow
@@ -22,6 +23,7 @@ from enpire.improvement.sac import NORMAL, SacAgent, SacSettings
 from enpire.policies import ChunkSpec, FlowPolicy, FlowSpec
 from enpire.policies.flow import DEVIATION, NOISE_LIMIT
 from enpire.types import Outcome, Purpose, Verdict
+from tests.improvement.symmetries import named
 from tests.store.samples import episode
 
 SPEC = FlowSpec(
@@ -100,6 +102,25 @@ def test_flows_are_wider_and_learn_for_longer_and_of_those_who_know(
     assert isinstance(lively, FlowPolicy)
     assert lively.spec.deviation == 0.9
     assert float(made.centre.max()) < 4.0, "what a policy did itself is not cloned"
+
+
+def test_the_more_ways_an_example_is_shown_the_longer_a_flow_learns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown = episode("shown", 8, purpose=Purpose.DEMONSTRATION)
+    steps: list[int] = []
+
+    def fit(policy: FlowPolicy, data: object, training: Training, *rest: object) -> object:
+        steps.append(training.steps)
+        return behaviour_cloning.Fit(policy, 0.0, 0.0, training.steps)
+
+    monkeypatch.setattr(behaviour_cloning, "fit", fit)
+    monkeypatch.setattr(behaviour_cloning, "LEAST_STEPS", 1)
+    before_a_face = Symmetry(0.5, (0.0, 0.0, 0.0), displaced=named("zip_tie").displaced)
+    for symmetry in (None, replace(before_a_face, displaced=None), before_a_face):
+        given = RecipeInputs(SPEC, [shown], None, seed=1, symmetry=symmetry)
+        behaviour_cloning.clone_flow(given, [shown], Training(batch=1))
+    assert steps[0] < steps[1] < steps[2]
 
 
 @pytest.mark.parametrize("recipe", [NoiseLearning, FlowLearning])

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self, get_args
 
 from enpire.environment.control.cartesian_control import ActionSpec
 from enpire.environment.core.observed import (
+    FARTHEST,
     LARGEST,
     UPRIGHT,
     MovedHand,
@@ -63,6 +64,45 @@ class EntryRange:
     high: float
 
 
+Sense = Literal["lead", "force"]
+"""What is felt of a hand that is held back: how far its setpoint is ahead [m], or a force [N]."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeltVector:
+    """What is felt more where a setpoint is further ahead: three entries along the world's axes.
+
+    An entry is in `unit` [m or N]. by: how much more for each metre of the setpoint; below 0 where
+    it is felt the other way. of, arm: what is felt, and whose it is.
+    """
+
+    entries: tuple[int, int, int]
+    unit: float
+    by: float
+    of: Sense
+    arm: int
+
+
+@dataclass(frozen=True, slots=True)
+class Face:
+    """A face that what a hand holds may stand against, beside where it should go in.
+
+    There friction keeps it from going aside, so a hand that is elsewhere goes out first.
+
+    place: what is seen from an object; its first axis leads to the face, from below. near: beyond
+    it a hand that is elsewhere goes out first, to `out` [m]. aside: what is elsewhere by no more
+    does not have to [m]. ahead: from `out` on, a setpoint is shown up to so much further ahead of
+    a hand that the face holds back [m]. felt: what is felt then.
+    """
+
+    place: RelativePlace
+    near: float
+    out: float
+    aside: float
+    ahead: float
+    felt: tuple[FeltVector, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Displacement:
     """A hand that is elsewhere with what it holds, while all else stays.
@@ -79,20 +119,20 @@ class Displacement:
     relative: tuple[RelativePlace, ...]
     enlarged: tuple[EnlargedEntry, ...]
     within: tuple[EntryRange, ...]
+    face: Face | None = None
 
     @classmethod
     def of(cls, said: Mapping[str, Any]) -> Self:
         """Return the inverse of `dataclasses.asdict`."""
-        relative = (
-            RelativePlace(**{**each, "axes": _axes_of(each["axes"])}) for each in said["relative"]
-        )
+        face = said.get("face")  # what was written before 2026-11-29 has none
         return cls(
             hand=MovedHand(**said["hand"]),
             held=said["held"],
             points=tuple(ObservedPoint(**each) for each in said["points"]),
-            relative=tuple(relative),
+            relative=tuple(_place_of(each) for each in said["relative"]),
             enlarged=tuple(EnlargedEntry(**each) for each in said["enlarged"]),
             within=tuple(EntryRange(**each) for each in said["within"]),
+            face=face and _face_of(face),
         )
 
 
@@ -115,19 +155,21 @@ def read_displacement(
     if not table.has("displaced"):
         return None
     said = table.table("displaced")
-    said.require_known("arm", "by", "held", "points", "relative", "enlarged", "within")
+    said.require_known("arm", "by", "held", "points", "relative", "enlarged", "within", "face")
     held = said.texts("held") if said.has("held") else ()
+    relative = {
+        stem: _relative(each, names.space(stem), axes) for stem, each in tables_in(said, "relative")
+    }
     displacement = Displacement(
         hand=MovedHand.read(said, actions),
         held=tuple(_named(said, "held", name, tracked) for name in held),
         points=tuple(points[_known(said, "points", name, points)] for name in said.texts("points")),
-        relative=tuple(
-            _relative(each, names.space(stem), axes) for stem, each in tables_in(said, "relative")
-        ),
+        relative=tuple(relative.values()),
         enlarged=tuple(
             _enlarged(each, names.entry(name), names) for name, each in tables_in(said, "enlarged")
         ),
         within=_ranges(said, names),
+        face=_face(said, names, actions, relative),
     )
     moved = [
         *(entry for place in displacement.points for entry in place.entries),
@@ -173,6 +215,40 @@ def _ranges(table: Table, names: ObservedNames) -> tuple[EntryRange, ...]:
     return tuple(ranges)
 
 
+def _face(
+    table: Table,
+    names: ObservedNames,
+    actions: ActionSpec,
+    relative: Mapping[str, RelativePlace],
+) -> Face | None:
+    if not table.has("face"):
+        return None
+    said = table.table("face")
+    said.require_known("place", "near", "out", "aside", "ahead", "felt")
+    near, out, aside, ahead = (said.number(key) for key in ("near", "out", "aside", "ahead"))
+    said.require_within("near, out, aside and ahead", (near, out, aside, ahead), FARTHEST, "m")
+    if not (out < near and min(aside, ahead) >= 0.0):
+        raise PackError(
+            f"{said.where}: out is {out:g} and near {near:g}: out is the farther one, the lower "
+            f"number; aside ({aside:g}) and ahead ({ahead:g}) are not below 0"
+        )
+    felt = tuple(_felt(each, names.space(stem), actions) for stem, each in tables_in(said, "felt"))
+    names.require_once([entry for each in felt for entry in each.entries], "felt of face")
+    place = relative[_known(said, "place", said.text("place"), relative)]
+    return Face(place, near, out, aside, ahead, felt)
+
+
+def _felt(table: Table, entries: tuple[int, int, int], actions: ActionSpec) -> FeltVector:
+    table.require_known("unit", "by", "of", "arm")
+    of, arm = table.text("of"), table.number("arm", 0.0)
+    if of not in get_args(Sense):
+        raise PackError(f"{table.where}: of is {of}, and must be one of {get_args(Sense)}")
+    if arm not in range(len(actions.arms)):
+        raise PackError(f"{table.where}: arm is {arm:g}, and the task has {len(actions.arms)}")
+    sense: Sense = "lead" if of == "lead" else "force"
+    return FeltVector(entries, unit_of(table), table.number("by"), sense, int(arm))
+
+
 def _known(table: Table, key: str, name: str, among: Mapping[str, object]) -> str:
     if name not in among:
         raise PackError(
@@ -186,6 +262,15 @@ def _named(table: Table, key: str, name: str, among: Sequence[str]) -> int:
     if name not in among:
         raise PackError(f"{table.where}: {key} has {name}: the task tracks {', '.join(among)}")
     return among.index(name)
+
+
+def _place_of(said: Mapping[str, Any]) -> RelativePlace:
+    return RelativePlace(**{**said, "axes": _axes_of(said["axes"])})
+
+
+def _face_of(said: Mapping[str, Any]) -> Face:
+    felt = tuple(FeltVector(**each) for each in said["felt"])
+    return Face(**{**said, "place": _place_of(said["place"]), "felt": felt})
 
 
 def _axes_of(said: Mapping[str, Any]) -> Axes:

@@ -139,6 +139,12 @@ def test_a_hand_elsewhere_names_what_goes_with_it() -> None:
     assert symmetry.displaced.points == symmetry.points[2:]
     assert (place.entries, place.axes) == ((0, 1, 2), symmetry.rotations[0])
     assert [each.entry for each in symmetry.displaced.enlarged] == [6, 7, 8, 9]
+    face = symmetry.displaced.face
+    assert face is not None
+    assert (face.place, face.out) == (place, -0.012)
+    felt = [(each.entries[0], each.by, each.of, each.arm) for each in face.felt]
+    assert felt == [(37, 1.0, "lead", 1), (31, 250.0, "force", 1), (28, -250.0, "force", 0)]
+    assert Symmetry.from_json(symmetry.to_json()) == symmetry
 
 
 def test_what_was_written_before_hands_were_shown_elsewhere_is_read() -> None:
@@ -166,6 +172,30 @@ def test_what_was_written_before_hands_were_shown_elsewhere_is_read() -> None:
 def test_what_is_wrong_with_a_hand_elsewhere_is_said(tmp_path: Path, more: str, said: str) -> None:
     with pytest.raises(PackError, match=said):
         parsed(tmp_path, f"{SAID}\n{DISPLACED}{more}\n")
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "said"),
+    [
+        ('place = "tip_in_head"', 'place = "head"', "place has head, which the file does not name"),
+        ("out = -0.012", "out = 0.0", "out is 0 and near -0.009: out is the farther one"),
+        ("aside = 0.001", "aside = -0.001", "aside .-0.001. and ahead .0.018. are not below 0"),
+        ("ahead = 0.018", "ahead = 18.0", "18"),
+        ('of = "lead"', 'of = "torque"', "of is torque, and must be one of"),
+        ('of = "force", arm = 1', 'of = "force", arm = 2', "arm is 2, and the task has 2"),
+        ("left_force = {", "left_push = {", "observes no left_push_x"),
+    ],
+)
+def test_what_is_wrong_with_a_face_is_said(
+    tmp_path: Path, was: str, becomes: str, said: str
+) -> None:
+    pack = find("tasks", "zip_tie")
+    text, task = (pack.folder / SYMMETRY).read_text(), load_task(pack)
+    assert was in text
+    (tmp_path / SYMMETRY).write_text(text.replace(was, becomes))
+    task.folder = tmp_path
+    with pytest.raises(PackError, match=said):
+        read_symmetry(task)
 
 
 def test_places_that_the_file_does_not_name_cannot_be_elsewhere(tmp_path: Path) -> None:
