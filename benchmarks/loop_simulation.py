@@ -102,8 +102,10 @@ class SimulatedLoop(Loop):
         absent: Any = None
         recipe = ConfiguredRecipe("simulated", absent)
         budget, state = Budget(rounds=rounds), LoopState()
-        super().__init__(settings, run, writer, fleet, recipe, [recipe], absent, budget, state)
-        self._known = _NamesKnown(run, stations)
+        super().__init__(
+            *(settings, run, writer, fleet, recipe, [recipe], absent, budget, state),
+            known=_NamesKnown(run, stations),
+        )
         self._rate, self._rng = rate, rng
 
     @property

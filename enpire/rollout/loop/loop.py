@@ -66,8 +66,9 @@ class Loop:
         budget: Budget,
         state: LoopState,
         helper: Operator | None = None,
+        known: EpisodeCache | None = None,
     ) -> None:
-        """helper: beside policies in collections."""
+        """helper: beside policies in collections. known: the episodes, if not those of `run`."""
         self.settings = settings
         self.run_store = run
         self.writer = writer
@@ -81,7 +82,7 @@ class Loop:
         self.spec = shape_for(settings.task, self.stations, settings.execute, settings.history)
         asked = settings.target, settings.sealed_episodes, settings.target_bound
         self._sealed = Sealed(run.ledger, *asked)
-        self._known = EpisodeCache(run, self.stations)
+        self._known = EpisodeCache(run, self.stations) if known is None else known
         self._decisions = RoundDecisions(run.ledger, writer, self._known, settings)
         self._online = OnlineRounds(
             run, self._known.episodes, settings.seed, self._training_request, self._decisions.base
