@@ -20,7 +20,7 @@ from enpire.datasets.compatibility import (
     leading_entries,
 )
 from enpire.datasets.folder import Frames
-from enpire.datasets.strides import steady_entries
+from enpire.datasets.strides import Pairs, by_episodes, steady_entries
 from enpire.types import Flags, FloatArray
 
 HANGS = 5  # frames in which nothing that is seen changes, at least
@@ -37,8 +37,6 @@ EXACT = 0.95  # correlation from which what an action moves is known well
 SHOWN = 2  # of what actions move, at most
 STRETCHED, OFF = 1.5, 5.0  # times as far as in the task: if that is known well, and else
 
-Pairs = Sequence[tuple[FloatArray, FloatArray]]
-
 
 def signs(
     frames: Frames, pair: tuple[FloatArray, FloatArray], wanted: TaskInterface
@@ -53,18 +51,17 @@ def signs(
     Returns:
         A clause about each fault, for a person.
     """
-    actions, seen = pair
-    rows = [slice(extent.first, extent.end) for extent in frames.extents]
-    pairs = [(actions[each], seen[each]) for each in rows]
+    pairs = by_episodes(frames, pair)
+    steady = steady_entries(wanted)
     return tuple(
         text
         for text in (
             _padded(frames, pairs),
             _hangs(frames, pairs),
             _held(frames, pairs),
-            _jumps(frames, pairs, wanted),
-            _alone(frames, pairs, wanted),
-            _lost(frames, pairs, wanted),
+            _jumps(frames, pairs, wanted, steady),
+            _alone(frames, pairs, wanted, steady),
+            _lost(frames, pairs, wanted, steady),
             *_moved_otherwise(frames, pairs, wanted),
         )
         if text
@@ -137,7 +134,7 @@ def _hanging(actions: FloatArray, seen: FloatArray) -> bool:
     )
 
 
-def _jumps(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> str:
+def _jumps(frames: Frames, pairs: Pairs, wanted: TaskInterface, steady: Sequence[int]) -> str:
     """The entry that once changes by far more than it else does, if it is one that moves on."""
     if len(frames) < FEWEST:
         return ""
@@ -146,8 +143,7 @@ def _jumps(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> str:
     usual = np.quantile(every, USUAL, axis=0)
     slow = [np.abs(seen[FEW:] - seen[:-FEW]) for _, seen in pairs if len(seen) > FEW]
     leap = LEAP * np.quantile(np.concatenate(slow), MOSTLY, axis=0) if slow else np.inf
-    steady = np.isin(np.arange(every.shape[1]), steady_entries(wanted))
-    leaps = (every > np.maximum(leap, 2 * usual)) & steady
+    leaps = (every > np.maximum(leap, 2 * usual)) & np.isin(np.arange(len(usual)), steady)
     far = ((every > JUMP * usual) | leaps) & (np.median(every, axis=0) > 0)
     if not far.any():
         return ""
@@ -160,7 +156,7 @@ def _jumps(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> str:
     )
 
 
-def _alone(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> str:
+def _alone(frames: Frames, pairs: Pairs, wanted: TaskInterface, steady: Sequence[int]) -> str:
     """The entry that in one frame is far off the way between the frames beside it.
 
     A lost object is told as 0, -1 or -999, and a byte of a bus as another one.
@@ -170,9 +166,8 @@ def _alone(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> str:
     off = [np.abs(seen[1:-1] - (seen[:-2] + seen[2:]) / 2) for _, seen in pairs]
     every = np.concatenate(off)
     usual = np.quantile(every, USUAL, axis=0)
-    steady = np.isin(np.arange(every.shape[1]), steady_entries(wanted))
     back = np.concatenate([np.abs(seen[2:] - seen[:-2]) for _, seen in pairs])
-    far = (every > np.maximum(ALONE * usual, back)) & steady
+    far = (every > np.maximum(ALONE * usual, back)) & np.isin(np.arange(len(usual)), steady)
     if not far.any():
         return ""
     row, entry = (int(i[0]) for i in np.nonzero(far))
@@ -185,7 +180,7 @@ def _alone(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> str:
     )
 
 
-def _lost(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> str:
+def _lost(frames: Frames, pairs: Pairs, wanted: TaskInterface, steady: Sequence[int]) -> str:
     """An entry that stays the same while others change, and else changes in each frame.
 
     Or that is exactly 0, as it never is in the task: so trackers tell what they do not see.
@@ -193,7 +188,7 @@ def _lost(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> str:
     if len(frames) < FEWEST:
         return ""
     same = [np.diff(seen, axis=0) == 0 for _, seen in pairs]
-    for entry in steady_entries(wanted):
+    for entry in steady:
         if not _lively(pairs, entry):
             continue
         alone = [each[:, entry] & ~each.all(axis=1) for each in same]

@@ -8,12 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from enpire.datasets.compatibility import gains_of, going_with
-from enpire.environment import Job, StationBackend
+from enpire.environment import DEMONSTRATOR, Job, StationBackend
 from enpire.types import Episode, Float32Array, FloatArray, Purpose
 
 EPISODES = 8
 TICKS = 100_000  # control periods in which an episode is to have begun, or there is nothing to see
-DEMONSTRATOR = "demonstrator"  # who shows a task, and not random actions
 PERIODS, HELD = 60, 5  # that an episode is moved about for; that an action is held
 LONG = 25  # that it is held for a gripper to go all the way
 Motion = list[tuple[FloatArray, FloatArray]]

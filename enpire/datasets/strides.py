@@ -61,6 +61,13 @@ class Strides:
         return float(self.ways[:, entry].std() / self.pushes[:, action].std())
 
 
+def by_episodes(frames: Frames, pair: tuple[FloatArray, FloatArray]) -> Pairs:
+    """Part actions (n, act) and observations (n, obs) of all frames by episodes."""
+    actions, seen = pair
+    rows = [slice(extent.first, extent.end) for extent in frames.extents]
+    return [(actions[each], seen[each]) for each in rows]
+
+
 def odd_strides(
     frames: Frames, pair: tuple[FloatArray, FloatArray], wanted: TaskInterface
 ) -> tuple[str, ...]:
@@ -74,9 +81,7 @@ def odd_strides(
     Returns:
         A clause about each, for a person.
     """
-    actions, seen = pair
-    rows = [slice(extent.first, extent.end) for extent in frames.extents]
-    theirs: Pairs = [(actions[each], seen[each]) for each in rows]
+    theirs = by_episodes(frames, pair)
     ours, here = Strides.of(wanted.random), Strides.of(theirs)
     if len(frames) < FEWEST or min(len(ours), len(here)) < ROWS:
         return ()

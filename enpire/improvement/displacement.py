@@ -18,7 +18,7 @@ from enpire.environment import (
     RelativePlace,
     Symmetry,
 )
-from enpire.improvement.scene_symmetry import TINY, angle_of
+from enpire.improvement.scene_symmetry import TINY, angle_of, take_back
 
 DISPLACED = 0.5  # share of examples in which a hand is elsewhere, where it can be
 HELD_BACK = 0.5  # share of examples before a face that show a hand which it holds back
@@ -93,13 +93,10 @@ def held_back(
     ahead: by how much, (batch, 1) [m]. Each action of a chunk takes back a share of it.
     """
     seen, done = history.clone(), actions.clone()
-    further = (ahead * way_to(face, history))[:, None]
+    further = ahead * way_to(face, history)
     for each in face.felt:
-        seen[..., list(each.entries)] += each.by * further / each.unit
-    at = torch.arange(actions.shape[1], dtype=done.dtype, device=done.device)
-    share = LET_GO * (1.0 - LET_GO) ** at
-    step = torch.tensor(hand.step, dtype=done.dtype, device=done.device)
-    done[..., list(hand.actions)] -= share[None, :, None] * further / step
+        seen[..., list(each.entries)] += each.by * further[:, None] / each.unit
+    take_back(done, hand, further, LET_GO)
     return seen, done
 
 

@@ -13,7 +13,15 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from enpire.environment import Heading, Mirror, ObservedPoint, ObservedRotation, Symmetry
+from enpire.environment import (
+    Heading,
+    Mirror,
+    MovedHand,
+    ObservedLead,
+    ObservedPoint,
+    ObservedRotation,
+    Symmetry,
+)
 from enpire.improvement.data import Examples
 from enpire.policies.heading import actions_along, history_along, turn_plane
 
@@ -137,14 +145,25 @@ def led_further(
     if not symmetry.leads:
         return history, actions
     seen, done = history.clone(), actions.clone()
-    share = TAKEN_BACK * (1.0 - TAKEN_BACK) ** torch.arange(actions.shape[1], dtype=done.dtype)
     for lead in symmetry.leads:
         further = lead.by * torch.randn(len(history), 3, generator=generator)
         further *= torch.rand(len(history), 1, generator=generator) < LED
-        back = share[None, :, None] * further[:, None] / torch.tensor(lead.step)
         seen[..., list(lead.entries)] += (further[:, None] / lead.unit).to(seen.device)
-        done[..., list(lead.actions)] -= back.to(done.device)
+        take_back(done, lead, further.to(done.device), TAKEN_BACK)
     return seen, done
+
+
+def take_back(
+    actions: Tensor, moved: ObservedLead | MovedHand, further: Tensor, share: float
+) -> None:
+    """Have chunks (batch, chunk, act), where they are, take back what a setpoint is too far ahead.
+
+    further: by how much, (batch, 3) [m]. share: of what is left, that each action takes back.
+    """
+    at = torch.arange(actions.shape[1], dtype=actions.dtype, device=actions.device)
+    shares = share * (1.0 - share) ** at
+    step = torch.tensor(moved.step, dtype=actions.dtype, device=actions.device)
+    actions[..., list(moved.actions)] -= shares[None, :, None] * further[:, None] / step
 
 
 def angle_of(value: Tensor, sines: bool) -> Tensor:

@@ -123,29 +123,32 @@ def _fields_of(verdict: Verdict) -> tuple[object, ...]:
 def stored_episode(reader: BatchReader, row: EpisodeRow) -> Episode:
     """Return the episode of a row."""
     place = _Place(reader, row.path, row.sha256, row.bytes, row.index)
-    verdict = StoredVerdict.__new__(StoredVerdict)
-    judged: dict[str, object] = {
-        "outcome": row.outcome,
-        "score": row.score,
-        "stage": row.stage,
-        "reason": row.reason,
-        "frames": (),
-        "_place": place,
-    }
-    for name, value in judged.items():
-        object.__setattr__(verdict, name, value)
-    episode = StoredEpisode.__new__(StoredEpisode)
-    known: dict[str, object] = {
-        "id": row.id,
-        "seed": row.seed,
-        "purpose": row.purpose,
-        "policy": row.policy,
-        "round": row.round,
-        "station": row.station,
-        "verdict": verdict,
-        "times": Times(row.reset_s, row.execute_s, row.verify_s),
-        "_place": place,
-    }
-    for name, value in known.items():
-        object.__setattr__(episode, name, value)
-    return episode
+    verdict = _known(
+        StoredVerdict,
+        outcome=row.outcome,
+        score=row.score,
+        stage=row.stage,
+        reason=row.reason,
+        frames=(),
+        _place=place,
+    )
+    return _known(
+        StoredEpisode,
+        id=row.id,
+        seed=row.seed,
+        purpose=row.purpose,
+        policy=row.policy,
+        round=row.round,
+        station=row.station,
+        verdict=verdict,
+        times=Times(row.reset_s, row.execute_s, row.verify_s),
+        _place=place,
+    )
+
+
+def _known[T](kind: type[T], **fields: object) -> T:
+    """Return one of a frozen class of which these fields are known, and no others."""
+    made = kind.__new__(kind)
+    for name, value in fields.items():
+        object.__setattr__(made, name, value)
+    return made

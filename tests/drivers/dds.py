@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -20,6 +21,12 @@ while True:
     publisher.publish(String(data="here"))
     time.sleep(0.05)
 """
+
+
+def alone_in_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hear no other test of this machine at this time, and nobody in the network."""
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
 
 
 def require_dds() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import time
 
 import numpy as np
@@ -15,7 +14,7 @@ from enpire.drivers.ros2 import action, checks, node, wire
 from enpire.drivers.ros2.node import Spinning
 from enpire.errors import DriverError
 from tests.drivers.control_msgs import require_control_msgs
-from tests.drivers.dds import require_dds
+from tests.drivers.dds import alone_in_the_network, require_dds
 from tests.simulation.running import simulated, written
 
 pytestmark = pytest.mark.skipif(
@@ -28,9 +27,7 @@ STATION = '[ros2]\nnamespace = "/left"\nsimulated = true\nwrenches = ["wrench"]\
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    # Of no other test at this machine at this time, and of nobody in the network.
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    alone_in_the_network(monkeypatch)
     # On a busy machine everything takes its time.
     monkeypatch.setattr(checks, "CONNECT_S", PATIENCE_S)
     monkeypatch.setattr(checks, "ANSWER_S", PATIENCE_S)

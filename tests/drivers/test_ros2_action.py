@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import threading
 import time
 
@@ -16,6 +15,7 @@ from enpire.errors import DriverError
 from enpire.simulation.action import serve
 from enpire.simulation.trajectory_follower import TrajectoryFollower
 from tests.drivers.control_msgs import require_control_msgs
+from tests.drivers.dds import alone_in_the_network
 
 pytestmark = [
     pytest.mark.medium,
@@ -28,8 +28,7 @@ JOINTS = ("joint_a", "joint_b")
 
 @pytest.fixture
 def network(request, monkeypatch):
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    alone_in_the_network(monkeypatch)
     monkeypatch.setattr(action, "ANSWER_S", PATIENCE_S)
     require_control_msgs(request.config, monkeypatch)
 

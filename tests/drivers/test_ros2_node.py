@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import sys
 
 import pytest
 
 from enpire.drivers.ros2.node import Spinning, latched, wait_until
 from enpire.errors import DriverError
-from tests.drivers.dds import require_dds
+from tests.drivers.dds import alone_in_the_network, require_dds
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("rclpy") is None, reason="no rclpy: enpire[ros2]"
@@ -21,8 +20,7 @@ PATIENCE_S = 60.0
 @pytest.fixture
 def spinning(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    alone_in_the_network(monkeypatch)
     require_dds()
     node = Spinning("listener", "/left", False)
     yield node

@@ -72,12 +72,8 @@ def test_a_flow_that_is_steered_goes_on_from_its_steering() -> None:
         np.testing.assert_array_equal(again.tensors()[name], values)
 
 
-def test_flows_are_wider_and_learn_for_longer_and_of_those_who_know(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    shown = episode("shown", 8, purpose=Purpose.DEMONSTRATION)
-    own = episode("own", 8, actions=shown.actions + 5.0)
-    spec = ChunkSpec("t", observation=6, action=3, chunk=3, execute=2, hidden=(8, 16))
+def asked_steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Have flows be fitted without a step, and return how many each was asked for."""
     steps: list[int] = []
 
     def fit(policy: FlowPolicy, data: object, training: Training, *rest: object) -> object:
@@ -85,6 +81,16 @@ def test_flows_are_wider_and_learn_for_longer_and_of_those_who_know(
         return behaviour_cloning.Fit(policy, 0.0, 0.0, training.steps)
 
     monkeypatch.setattr(behaviour_cloning, "fit", fit)
+    return steps
+
+
+def test_flows_are_wider_and_learn_for_longer_and_of_those_who_know(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown = episode("shown", 8, purpose=Purpose.DEMONSTRATION)
+    own = episode("own", 8, actions=shown.actions + 5.0)
+    spec = ChunkSpec("t", observation=6, action=3, chunk=3, execute=2, hidden=(8, 16))
+    steps = asked_steps(monkeypatch)
     monkeypatch.setattr(behaviour_cloning, "PASSES", 64.0 * Training().batch / 8)
     given = RecipeInputs(spec, [shown, own], None, seed=1)
     for least, most in ((10, 100), (100, 200), (5, 10)):
@@ -108,13 +114,7 @@ def test_the_more_ways_an_example_is_shown_the_longer_a_flow_learns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     shown = episode("shown", 8, purpose=Purpose.DEMONSTRATION)
-    steps: list[int] = []
-
-    def fit(policy: FlowPolicy, data: object, training: Training, *rest: object) -> object:
-        steps.append(training.steps)
-        return behaviour_cloning.Fit(policy, 0.0, 0.0, training.steps)
-
-    monkeypatch.setattr(behaviour_cloning, "fit", fit)
+    steps = asked_steps(monkeypatch)
     monkeypatch.setattr(behaviour_cloning, "LEAST_STEPS", 1)
     before_a_face = Symmetry(0.5, (0.0, 0.0, 0.0), displaced=named("zip_tie").displaced)
     for symmetry in (None, replace(before_a_face, displaced=None), before_a_face):

@@ -21,6 +21,7 @@ from enpire.environment.core.observed import (
     ObservedPoint,
     ObservedRotation,
     ObservedYaw,
+    arm_of,
     tables_in,
     unit_of,
 )
@@ -240,13 +241,11 @@ def _face(
 
 def _felt(table: Table, entries: tuple[int, int, int], actions: ActionSpec) -> FeltVector:
     table.require_known("unit", "by", "of", "arm")
-    of, arm = table.text("of"), table.number("arm", 0.0)
+    of = table.text("of")
     if of not in get_args(Sense):
         raise PackError(f"{table.where}: of is {of}, and must be one of {get_args(Sense)}")
-    if arm not in range(len(actions.arms)):
-        raise PackError(f"{table.where}: arm is {arm:g}, and the task has {len(actions.arms)}")
     sense: Sense = "lead" if of == "lead" else "force"
-    return FeltVector(entries, unit_of(table), table.number("by"), sense, int(arm))
+    return FeltVector(entries, unit_of(table), table.number("by"), sense, arm_of(table, actions))
 
 
 def _known(table: Table, key: str, name: str, among: Mapping[str, object]) -> str:

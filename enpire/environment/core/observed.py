@@ -90,13 +90,11 @@ class MovedHand:
             PackError: The task has no such arm, it does not move along every axis, or `by` is no
                 distance.
         """
-        by, said = table.number("by"), table.number("arm", 0.0)
+        by = table.number("by")
         if by <= 0.0:
             raise PackError(f"{table.where}: by is {by:g} m, and must be above 0")
         table.require_within("by", (by,), FARTHEST, "m, no mm")
-        if said not in range(len(actions.arms)):
-            raise PackError(f"{table.where}: arm is {said:g}, and the task has {len(actions.arms)}")
-        arm = int(said)
+        arm = arm_of(table, actions)
         x, y, z = actions.arms[arm].translation
         if min(x, y, z) <= 0.0:
             raise PackError(f"{table.where}: arm {arm} does not move along every axis")
@@ -138,6 +136,14 @@ def tables_in(table: Table, key: str) -> list[tuple[str, Table]]:
         return []
     inner = table.table(key)
     return [(stem, inner.table(stem)) for stem in inner.names]
+
+
+def arm_of(table: Table, actions: ActionSpec) -> int:
+    """Return the arm that a table names, the first one unless it does; raises PackError."""
+    arm = table.number("arm", 0.0)
+    if arm not in range(len(actions.arms)):
+        raise PackError(f"{table.where}: arm is {arm:g}, and the task has {len(actions.arms)}")
+    return int(arm)
 
 
 def unit_of(table: Table) -> float:

@@ -20,7 +20,7 @@ from enpire.evolution.experiments.selection import DEFAULT, Contender, choose, l
 from enpire.evolution.program_policies import policy_host
 from enpire.evolution.program_policies.sandboxed_training import foreign
 from enpire.improvement import recipe as recipes
-from enpire.improvement.collection import Collection, caught
+from enpire.improvement.collection import caught
 from enpire.improvement.recipe import Candidate, ConfiguredRecipe
 from enpire.improvement.training_process import Trainer, TrainingRequest, keep
 from enpire.policies import shape_for
@@ -30,6 +30,7 @@ from enpire.rollout.evaluation.seeds import stream
 from enpire.rollout.fleet.fleet import Fleet
 from enpire.rollout.fleet.scheduler import Queue
 from enpire.rollout.loop.episode_cache import EpisodeCache
+from enpire.rollout.loop.round_collections import asked_collection
 from enpire.rollout.loop.settings import LoopSettings
 from enpire.store import EpisodeWriter, Run
 from enpire.types import Episode
@@ -91,20 +92,10 @@ class ExperimentRunner:
         self._decide(number)
 
     def _collect(self, number: int) -> Life:
-        experiment, settings = self._books.entry(number).experiment, self._settings
-        row = self._run.ledger.policy(experiment.base)
-        asked = Collection(
-            stations=self._stations,
-            base=experiment.base,
-            parent=row.parent if row else "",
-            policy=self._known.policy,
-            controller=self._known.controller,
-            round=number,
-            count=settings.collect,
-            seeds=stream(settings.seed, "collect", number),
-            exploration=settings.exploration,
-            seed=settings.seed_of(number),
-            episodes=self._known.told_before(number),
+        experiment = self._books.entry(number).experiment
+        asked = asked_collection(
+            *(self._settings, self._run.ledger, self._stations, self._known),
+            *(experiment.base, number, self._known.told_before(number)),
         )
         recipe = self.recipe(experiment)
         errors: list[RecipeError] = []

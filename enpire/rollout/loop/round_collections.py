@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from enpire.environment import Operator, Tasked
+from enpire.environment import Operator, StationBackend, Tasked
 from enpire.errors import RecipeError
 from enpire.improvement.collection import Collection, caught
 from enpire.improvement.online import is_online
@@ -113,22 +113,11 @@ class RoundCollections:
         early = self._begins_early(number)
         stale = self._stale(number) if early else 0
         base = self._decisions.base(number - stale)
-        row = self._ledger.policy(base)
         episodes, seed = self._earlier(number, early), settings.seed_of(number)
         stops = RoundEarlyStops(self._stations, base, episodes, seed) if settings.abort else None
-        asked = Collection(
-            stations=self._stations,
-            base=base,
-            parent=row.parent if row else "",
-            policy=self._known.policy,
-            controller=self._known.controller,
-            round=number,
-            count=settings.collect,
-            seeds=stream(settings.seed, "collect", number),
-            exploration=settings.exploration,
-            seed=seed,
-            episodes=episodes,
-            helper=self._helper,
+        asked = asked_collection(
+            *(settings, self._ledger, self._stations, self._known),
+            *(base, number, episodes, self._helper),
         )
         errors: list[RecipeError] = []
         collected, help = recipe.collect(asked), None
@@ -151,3 +140,34 @@ class RoundCollections:
             for e in self._known.told_before(number)
             if e.round < before or e.purpose is not Purpose.EVALUATION
         ]
+
+
+def asked_collection(
+    settings: LoopSettings,
+    ledger: Ledger,
+    stations: StationBackend,
+    known: EpisodeCache,
+    base: str,
+    number: int,
+    episodes: Sequence[Episode],
+    helper: Operator | None = None,
+) -> Collection:
+    """Return what a recipe is asked to collect for a round, or an experiment, from `base`.
+
+    known: the policies. episodes: what it may learn from. helper: beside policies.
+    """
+    row = ledger.policy(base)
+    return Collection(
+        stations=stations,
+        base=base,
+        parent=row.parent if row else "",
+        policy=known.policy,
+        controller=known.controller,
+        round=number,
+        count=settings.collect,
+        seeds=stream(settings.seed, "collect", number),
+        exploration=settings.exploration,
+        seed=settings.seed_of(number),
+        episodes=episodes,
+        helper=helper,
+    )
