@@ -18,6 +18,7 @@ pytestmark = pytest.mark.medium
 QUICK = Effort(batch=2, steps=1, calls=2, workers=0, seed=0)
 
 
+@pytest.mark.slow  # an ACT is measured in every lane, below
 def test_a_smolvla_is_measured_both_ways(tmp_path: Path) -> None:
     made = smolvla(tmp_path / "policy", SIZES["tiny"], 5, 3, ("top", "wrist"))
     measured = bench_policy(LeRobotPolicy.read(made), tmp_path, QUICK)
@@ -35,7 +36,7 @@ def test_a_smolvla_is_measured_both_ways(tmp_path: Path) -> None:
         assert whole.share == (None, None)
 
 
-@pytest.mark.parametrize("kind", ["act", "diffusion"])
+@pytest.mark.parametrize("kind", ["act", pytest.param("diffusion", marks=pytest.mark.slow)])
 def test_so_is_any_other_folder(kind: str, tmp_path: Path) -> None:
     policy = LeRobotPolicy.read(folder_of(kind, tmp_path / kind, 6, 3))
     assert bench_policy(policy, tmp_path, QUICK).pictures == (0, 0)

@@ -65,6 +65,7 @@ def digest(episode: Episode) -> str:
     return hashed.hexdigest()
 
 
+@pytest.mark.slow  # a run that loses a node is compared with one machine's in every lane, below
 def test_a_run_has_the_same_episodes_as_on_one_machine(
     cluster: TwoNodes, here: dict[str, str], tmp_path: Path
 ) -> None:
@@ -156,8 +157,16 @@ class Unloadable(RandomActions):
         return int, ("no number",)
 
 
-def test_a_station_on_its_own(cluster: TwoNodes) -> None:
-    """It is told to stop, is sent what it cannot load, loses its process and is back."""
+class Hangs(RandomActions):
+    """Never answers."""
+
+    def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
+        time.sleep(3600.0)
+        return super().act(rows, observations, readings)
+
+
+def test_a_station_on_its_own(cluster: TwoNodes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told to stop, is sent what it cannot load, loses its process, is back, and hangs."""
     with Cluster(cluster.address) as connected:
         stations = open_ray_stations(connected, Order("pick_cube"), 1)
         who, shows = stations.starter
@@ -186,26 +195,13 @@ def test_a_station_on_its_own(cluster: TwoNodes) -> None:
         assert stations.aside == {}
         assert stations.clock.now >= episode.times.total
 
-
-class Hangs(RandomActions):
-    """Never answers."""
-
-    def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
-        time.sleep(3600.0)
-        return super().act(rows, observations, readings)
-
-
-def test_a_station_that_hangs_is_lost_though_no_other_waits_for_it(
-    cluster: TwoNodes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ray_stations, "ASK_S", 0.1)
-    monkeypatch.setattr(ray_stations, "SILENT_S", 1.0)
-    with Cluster(cluster.address) as connected:
-        stations = open_ray_stations(connected, Order("pick_cube"), 1)
+        # It is lost, though no other station waits for it.
+        monkeypatch.setattr(ray_stations, "ASK_S", 0.1)
+        monkeypatch.setattr(ray_stations, "SILENT_S", 1.0)
         stations.begin(0, Job(0, Purpose.EVALUATION, Hangs(7), "policy-0"))
         (lost,) = until_ended(stations)
-    assert (lost.verdict.outcome, lost.verdict.stage) == (Outcome.INVALID, LOST)
-    assert "it has not got on for 1 s" in lost.verdict.reason
+        assert (lost.verdict.outcome, lost.verdict.stage) == (Outcome.INVALID, LOST)
+        assert "it has not got on for 1 s" in lost.verdict.reason
 
 
 def until_ended(stations: RayStations) -> list[Episode]:

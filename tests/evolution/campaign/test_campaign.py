@@ -134,7 +134,7 @@ def test_a_campaign_that_is_killed_after_a_write_comes_to_the_same_end(
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize("lives", [(3, 5, 4), (17,)])
+@pytest.mark.parametrize("lives", [pytest.param((3, 5, 4), marks=pytest.mark.slow), (17,)])
 def test_a_campaign_that_is_killed_again_and_again_comes_to_the_same_end(
     tmp_path: Path, whole: Path, lives: tuple[int, ...]
 ) -> None:

@@ -24,6 +24,7 @@ def stations() -> Iterator[Stations]:
     made.wait()
 
 
+@pytest.mark.slow  # few of the same in every lane: `physical` in tests/packs/test_every_pack.py
 def test_what_policies_leave_is_put_back() -> None:
     def build(count: int, threads: int) -> Stations:
         stations = build_stations("gpu_insertion", count, threads)

@@ -88,6 +88,7 @@ def test_a_cube_out_of_reach_is_given_up_soon() -> None:
     assert stations.aside
 
 
+@pytest.mark.slow  # few of the same in every lane: `physical` in tests/packs/test_every_pack.py
 def test_what_policies_leave_is_put_back_and_starts_are_those_of_a_fast_reset() -> None:
     def build(count: int, threads: int) -> Stations:
         return build_stations("pick_cube", count, threads)

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.medium
 geometry = module("geometry")
 
 
+@pytest.mark.slow  # few of the same in every lane: `physical` in tests/packs/test_every_pack.py
 def test_what_policies_leave_is_put_back() -> None:
     def build(count: int, threads: int) -> Stations:
         stations = build_stations("push_t", count, threads)

@@ -189,6 +189,7 @@ def test_a_finger_that_catches_behind_the_bundle_is_drawn_out_along_itself() -> 
     assert back[6] > sideways[6], "and the hand opens"
 
 
+@pytest.mark.slow  # few of the same in every lane: `physical` in tests/packs/test_every_pack.py
 def test_what_policies_leave_is_put_back_and_starts_are_those_of_a_fast_reset() -> None:
     def build(count: int, threads: int) -> Stations:
         stations = build_stations("zip_tie", count, threads)

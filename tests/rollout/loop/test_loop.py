@@ -550,7 +550,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize("lives", [(1, 2), (7, 3, 12)])
+@pytest.mark.parametrize("lives", [pytest.param((1, 2), marks=pytest.mark.slow), (7, 3, 12)])
 def test_a_loop_that_is_killed_again_and_again_comes_to_the_same_end(
     tmp_path: Path, whole: Path, lives: tuple[int, ...]
 ) -> None:
@@ -655,7 +655,7 @@ def test_a_round_that_fails_takes_none_of_the_next_ones_episodes(
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize("lives", [(3, 5), (11,)])
+@pytest.mark.parametrize("lives", [pytest.param((3, 5), marks=pytest.mark.slow), (11,)])
 def test_a_loop_that_collects_ahead_may_be_killed_too(
     tmp_path: Path, patient: None, lives: tuple[int, ...]
 ) -> None:
