@@ -349,6 +349,7 @@ def _known(wanted: TaskInterface, known: tuple[int, ...]) -> TaskInterface:
         gains=wanted.gains[:, known] if wanted.gains.size else wanted.gains,
         random=[(done, seen[:, known]) for done, seen in wanted.random],
         held=[(done, seen[:, known]) for done, seen in wanted.held],
+        again=None if len(known) < len(wanted.observation) else wanted.again,
     )
 
 
