@@ -311,6 +311,13 @@ def _of_joints(
         f"the hand is outside the task's box in {outside:.0%} of the time"
         if outside >= LEAST_SHARE
         else "",
+        arms.odd(
+            [
+                (recorded.measured[e.first : e.end], recorded.wanted[e.first : e.end])
+                for e in frames.extents
+            ],
+            fps,
+        ),
         "without what a tracker would say: for policies that see"
         if len(arms.felt) < len(wanted.observation)
         else "",
