@@ -191,7 +191,11 @@ FILES = (
     loop("a recipe with NUL", 'recipe = "a\\u0000.py"', "NUL"),
     agent("as it should be", AGENT, "Program", TAKEN),
     agent("a key in the file", AGENT + MODEL + 'key_from = "sk-ant-03"', "of a variable"),
-    agent("a variable with =", AGENT + MODEL + 'url_from = "A=B"', "name of a variable"),
+    agent(
+        "an address from a variable with =",
+        AGENT + MODEL + 'url_from = "A=B"',
+        "name of a variable",
+    ),
     agent("a password in its address", AGENT + MODEL.replace("//h", "//u:p@h"), "http.s.://HOST:P"),
     agent("a space in its address", AGENT + MODEL.replace("//h", "//h h"), "http.s.://HOST:PORT"),
     agent("a question in its address", AGENT + MODEL.replace(":1", ":1?a=b"), "http.s.://HOST:P"),

@@ -71,7 +71,7 @@ class Names:
 def _numbers(values: Any) -> FloatArray:
     """A message's numbers, (n,); raises ValueError for text, truth values, masks and tables."""
     found = np.asarray(values)
-    if found.ndim != 1 or found.dtype.kind not in "iuf" or np.ma.is_masked(values):
+    if found.ndim != 1 or found.dtype.kind not in "iuf" or isinstance(values, np.ma.MaskedArray):
         raise ValueError("no list of numbers")
     return found.astype(np.float64)
 
