@@ -34,6 +34,7 @@ from enpire.rollout.evaluation.seeds import stream
 from enpire.rollout.evaluation.statistics import Confusion
 from enpire.types import JUDGED, Episode, Purpose
 
+DRAWS = 8  # initial conditions that are not to be all the same
 SOLVED = 0.95  # share of its seeds, in whole ones, that a demonstrator has to solve
 WHOLE = 0.95  # share of the episodes asked for that have to come to a verdict
 STATIONS = 8
@@ -347,6 +348,12 @@ def require_fit(stations: Stations) -> None:
         )
     variation = task.sample(np.random.default_rng(0))
     _require(file, "sample", np.shape(variation), (len(task.variation_names),))
+    draws = [task.sample(np.random.default_rng(seed)) for seed in range(DRAWS)]
+    if len(variation) and all(np.array_equal(draws[0], each) for each in draws):
+        raise PackError(
+            f"{file}: sample returns the same for each of {DRAWS} seeds: every episode would be "
+            "the same one. Draw from its `rng`, or leave variation_names empty"
+        )
     stations.place(0, variation)
     stations.sensors.begin(0, np.random.default_rng(0))
     row = np.array([0])

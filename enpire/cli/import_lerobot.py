@@ -30,6 +30,7 @@ by --demonstrations-of RUN."""
 
 BATCH = 32  # episodes that are recorded at a time
 HELD_EPISODES = 2  # in which grippers are seen to go where they are sent
+AGAIN = 4  # stations on which episodes are carried out again
 
 
 def add_options(parser: Parser) -> None:
@@ -155,6 +156,7 @@ def _wanted(task: str, python: str, world: str) -> TaskInterface:
     from enpire.datasets import (
         LONG,
         TaskInterface,
+        again,
         demonstrated,
         first_seen,
         moved_by,
@@ -163,7 +165,8 @@ def _wanted(task: str, python: str, world: str) -> TaskInterface:
     from enpire.environment import Order, open_stations
     from enpire.environment.core.station_backend import Tasked, grippers, instruction
 
-    stations = open_stations(Order(task, python=python, world=world), 1)
+    order = Order(task, python=python, world=world)
+    stations = open_stations(order, 1)
     try:
         starts = first_seen(stations)
         random = random_motion(stations)
@@ -195,6 +198,9 @@ def _wanted(task: str, python: str, world: str) -> TaskInterface:
         demonstrated=lambda: demonstrated(stations),
         random=random,
         held=held,
+        again=None
+        if task.startswith(GYM)
+        else lambda episodes: again(open_stations(order, AGAIN), episodes),
     )
 
 

@@ -6,6 +6,7 @@ from enpire.datasets.compatibility import Allowed, TaskInterface
 from enpire.datasets.exporting import export
 from enpire.datasets.importing import Imported, demonstrations
 from enpire.datasets.joints import ArmModel, axes_of
+from enpire.datasets.replays import again
 from enpire.datasets.starts import LONG, demonstrated, first_seen, moved_by, random_motion
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Layout",
     "Shown",
     "TaskInterface",
+    "again",
     "axes_of",
     "demonstrated",
     "demonstrations",

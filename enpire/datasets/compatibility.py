@@ -28,6 +28,9 @@ RATE = 0.01  # share by which two rates may differ
 JOINT = ".pos"  # ends what LeRobot calls where a motor is
 SHOWN = 4  # names of columns in a message
 
+Again = Callable[[Sequence[tuple[int, FloatArray]]], Sequence[FloatArray]]
+"""From seeds and actions (t, act) to what is seen in a twin, (t, obs), each perhaps shorter."""
+
 
 @dataclass(frozen=True, slots=True)
 class TaskInterface:
@@ -40,7 +43,8 @@ class TaskInterface:
     on, too; empty: unknown. instruction: what is to be done, in words; empty: unknown. grippers:
     entries of an action that open and close hands. demonstrated: actions of a demonstration of its
     own, (n, act), made when it is called; None: not compared. random: episodes of random actions,
-    what was done (t, act) and seen (t, obs); held: likewise, each action held for long.
+    what was done (t, act) and seen (t, obs); held: likewise, each action held for long. again:
+    carries out actions from seeds; None: it has no twin that does.
     """
 
     task: str
@@ -57,6 +61,7 @@ class TaskInterface:
     demonstrated: Callable[[], FloatArray] | None = None
     random: Sequence[tuple[FloatArray, FloatArray]] = ()
     held: Sequence[tuple[FloatArray, FloatArray]] = ()
+    again: Again | None = None
 
 
 @dataclass(frozen=True, slots=True)

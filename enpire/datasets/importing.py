@@ -311,6 +311,13 @@ def _of_joints(
         f"the hand is outside the task's box in {outside:.0%} of the time"
         if outside >= LEAST_SHARE
         else "",
+        arms.odd(
+            [
+                (recorded.measured[e.first : e.end], recorded.wanted[e.first : e.end])
+                for e in frames.extents
+            ],
+            fps,
+        ),
         "without what a tracker would say: for policies that see"
         if len(arms.felt) < len(wanted.observation)
         else "",
@@ -349,6 +356,7 @@ def _known(wanted: TaskInterface, known: tuple[int, ...]) -> TaskInterface:
         gains=wanted.gains[:, known] if wanted.gains.size else wanted.gains,
         random=[(done, seen[:, known]) for done, seen in wanted.random],
         held=[(done, seen[:, known]) for done, seen in wanted.held],
+        again=None if len(known) < len(wanted.observation) else wanted.again,
     )
 
 

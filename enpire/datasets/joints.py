@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from enpire.datasets import joint_signs
 from enpire.datasets.columns import ACTION, STATE, WHOLE
 from enpire.datasets.compatibility import Allowed, TaskInterface, listed, names_of, renames_in
 from enpire.datasets.folder import Frames
@@ -342,6 +343,22 @@ class ArmModel:
         felt[:, self.felt] = shown[:, self.felt]
         actions = sent.reshape(len(sent), -1)
         return Converted(felt, actions, behind / len(sent), tilt)
+
+    def odd(self, recorded: Sequence[tuple[FloatArray, FloatArray]], fps: float) -> str:
+        """Tell what joint positions say otherwise than these arms in the twin; nothing if so.
+
+        Args:
+            recorded: Of each episode where axes were and where they were sent, (frames, axes).
+            fps: Frames a second.
+        """
+        size = len(self.axes.keys) // len(self._arms)
+        joints = [i for i in range(len(self.axes.keys)) if (i + 1) % size]  # a gripper is last
+        theirs, own = (
+            [(measured[:, joints], wanted[:, joints]) for measured, wanted in each]
+            for each in (recorded, joint_signs.moved_about(self._stations))
+        )
+        names = [self.axes.keys[i] for i in joints]
+        return joint_signs.odd_joints(theirs, fps, own, 1.0 / self._stations.period, names)
 
     def _between(self, joints: FloatArray, others: FloatArray) -> FloatArray:
         """The ways of the hands from joints to others, both (arms, dof): (arms, 6) [m], [rad]."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from enpire.datasets import recording_faults, strides
+from enpire.datasets import recording_faults, replays, strides
 from enpire.datasets.columns import DONE, SEED
 from enpire.datasets.compatibility import LEAST, STILL, TaskInterface
 from enpire.datasets.folder import Description, Frames, files_left_out
@@ -81,6 +81,7 @@ def noticed(
         _left_out(frames),
         *recording_faults.signs(frames, pair, wanted),
         *strides.odd_strides(frames, pair, wanted),
+        *replays.odd_replays(frames, pair, wanted),
     ]
     return tuple(text for text in told if text)
 

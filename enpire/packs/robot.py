@@ -17,6 +17,7 @@ FASTEST, HARDEST = (
     300.0,
 )  # of any arm's joint: three times what the quickest have [rad/s, rad/s^2]
 QUICKEST = 5.0  # of its hand [m/s]
+SLOW, SOFT, CREEPING = 0.02, 0.1, 0.005  # slower than any arm, or in another unit; the same
 TURN = 6.3  # a joint's whole turn to either side [rad]
 WIDEST = 1e5  # of a gripper's setpoint, in its own unit: an encoder's ticks are fewer
 NAME = re.compile(r"[\w-]+")  # of an arm
@@ -121,9 +122,14 @@ def _limits(table: Table, joints: int) -> JointLimits:
         workspace_low=table.numbers("workspace_low", 3),
         workspace_high=table.numbers("workspace_high", 3),
     )
-    _require_below(table, "joint_speed", limits.joint_speed, FASTEST, "rad/s, no degrees")
-    _require_below(table, "joint_acceleration", limits.joint_acceleration, HARDEST, "rad/s^2")
-    _require_below(table, "cartesian_speed", (limits.cartesian_speed,), QUICKEST, "m/s, no mm/s")
+    speed, acceleration, hand = (
+        limits.joint_speed,
+        limits.joint_acceleration,
+        limits.cartesian_speed,
+    )
+    _require_within(table, "joint_speed", speed, (SLOW, FASTEST), "rad/s, no degrees")
+    _require_within(table, "joint_acceleration", acceleration, (SOFT, HARDEST), "rad/s^2")
+    _require_within(table, "cartesian_speed", (hand,), (CREEPING, QUICKEST), "m/s, no mm/s")
     for key in ("workspace_low", "workspace_high"):
         table.require_within(key, getattr(limits, key), REACH, "m, no mm")
     if any(
@@ -135,13 +141,14 @@ def _limits(table: Table, joints: int) -> JointLimits:
     return limits
 
 
-def _require_below(
-    table: Table, key: str, values: tuple[float, ...], most: float, unit: str
+def _require_within(
+    table: Table, key: str, values: tuple[float, ...], ends: Range, unit: str
 ) -> None:
-    if not all(0.0 < value <= most for value in values):
+    least, most = ends
+    if not all(least <= value <= most for value in values):
         raise PackError(
-            f"{table.where}: {key} must be above 0 and at most {most:g} {unit}; "
-            f"found {', '.join(f'{value:g}' for value in values)}"
+            f"{table.where}: {key} must be above 0, {least:g} at least and at most {most:g} "
+            f"{unit}; found {', '.join(f'{value:g}' for value in values)}"
         )
 
 

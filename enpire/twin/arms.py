@@ -10,6 +10,7 @@ from enpire.packs import Arm
 from enpire.packs.menagerie import Menagerie
 
 DYNAMICS = ("armature", "damping", "frictionloss", "range", "limited")
+LEAST_OPENED = 0.05  # of what the model's gripper can, that a range is
 ROUNDING = 1e-3  # by which a number of a pack may be off its model's: rad, or a share
 POSTURES, NEAR = 8, 0.02  # looked at; how far apart [m] the two models' hands may be
 
@@ -46,6 +47,13 @@ def require_reachable(arm: Arm) -> None:
                     f"{arm.name}: gripper_range has {end:g}, and {arm.model} has its gripper from "
                     f"{low:g} to {high:g}"
                 )
+        closed, opened = arm.gripper_range
+        if abs(opened - closed) < LEAST_OPENED * (high - low):
+            raise PackError(
+                f"{arm.name}: gripper_range goes from {closed:g} to {opened:g}, and {arm.model} "
+                f"has its gripper from {low:g} to {high:g}: it would hardly open. Is it in the "
+                "model's unit?"
+            )
 
 
 def attach(scene: mujoco.MjSpec, arm: Arm) -> None:

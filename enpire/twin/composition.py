@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 
 import mujoco
 import numpy as np
 
+from enpire import git_lfs
 from enpire.errors import PackError
 from enpire.packs import Arm, Robot, World
 from enpire.twin import dynamics, objects
@@ -15,6 +17,7 @@ from enpire.twin.arms import attach, require_reachable
 from enpire.twin.scene import ArmIndex, IntArray, Scene
 
 WEAKEST, STRONGEST = 1.0, 12.0  # gravity of a bench, the Moon's too [m/s^2]
+FILES = 1000  # beside a model that are looked at
 TILT = 0.5  # of it, along a bench that stands askew [m/s^2]
 LONGEST = 0.02  # of a time step [s]
 LARGEST, LARGEST_LOOSE = 50.0, 5.0  # from the middle of a thing that stands, and that moves [m]
@@ -51,8 +54,10 @@ def compose(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]) 
             dynamics.prepare(spec, robot, world.dynamics)
         model = spec.compile()
     except (ValueError, mujoco.FatalError) as error:
+        folders = {world.model.parent, *(arm.model.parent for arm in robot.arms)}
+        beside = _pointers(*sorted(folders))
         raise PackError(
-            f"the scene of {robot.name} in {world.name} does not compile: {error}"
+            f"the scene of {robot.name} in {world.name} does not compile: {error}{beside}"
         ) from error
     _require_finite(model, robot, world)
     _require_bench(model, world)
@@ -75,8 +80,18 @@ def read_scene(path: Path) -> mujoco.MjSpec:
     Raises:
         ValueError: MuJoCo does not compile it.
     """
-    mujoco.MjSpec.from_file(str(path)).compile()
-    return mujoco.MjSpec.from_file(str(path))
+    try:
+        mujoco.MjSpec.from_file(str(path)).compile()
+        return mujoco.MjSpec.from_file(str(path))
+    except ValueError as error:
+        raise ValueError(f"{error}{_pointers(path.parent)}") from error
+
+
+def _pointers(*folders: Path) -> str:
+    """Which files beside a model are pointers of Git LFS, for a message: MuJoCo cannot know."""
+    files = (file for folder in folders for file in sorted(folder.rglob("*")) if file.is_file())
+    found = next((file for file in islice(files, FILES) if git_lfs.points(file)), None)
+    return "" if found is None else f" ({found} {git_lfs.HINT})"
 
 
 def _require_finite(model: mujoco.MjModel, robot: Robot, world: World) -> None:

@@ -134,6 +134,11 @@ FILES = (
         "robot: a home out of reach", "home = [0.0,", "home = [3.0,", "joint 1 of home is 3, and .*"
     ),
     arm("robot: a gripper in per cent", "1.74533]", "100.0]", "gripper_range has 100, and"),
+    robot("robot: a speed in m of mm", SPEED, "cartesian_speed = 0.00025", "0.005 at least"),
+    robot(
+        "robot: joints that creep", "joint_speed = [2.0", "joint_speed = [0.002", "0.02 at least"
+    ),
+    arm("robot: a gripper in m", "[-0.17453, 1.74533]", "[-0.0001, 0.0017]", "hardly open"),
     robot("robot: a date", SPEED, "cartesian_speed = 2020-01-01", "must be a number"),
     robot("robot: a hexadecimal", SPEED, "cartesian_speed = 0xFF", "found 255"),
     robot("robot: a model of 5000 letters", "arm.xml", "a" * 5000, "too long"),
@@ -185,6 +190,16 @@ FILES = (
     loop("exploration that is true", "exploration = true", "is no number"),
     loop("a recipe with NUL", 'recipe = "a\\u0000.py"', "NUL"),
     agent("as it should be", AGENT, "Program", TAKEN),
+    agent("a key in the file", AGENT + MODEL + 'key_from = "sk-ant-03"', "of a variable"),
+    agent(
+        "an address from a variable with =",
+        AGENT + MODEL + 'url_from = "A=B"',
+        "name of a variable",
+    ),
+    agent("a password in its address", AGENT + MODEL.replace("//h", "//u:p@h"), "http.s.://HOST:P"),
+    agent("a space in its address", AGENT + MODEL.replace("//h", "//h h"), "http.s.://HOST:PORT"),
+    agent("a question in its address", AGENT + MODEL.replace(":1", ":1?a=b"), "http.s.://HOST:P"),
+    agent("a brace left open", 'command = ["sh", "{bridge"]', "bridge is not closed"),
     agent("hours without end", f"{AGENT}hours = 1e308", "hours must be"),
     agent("hours of 400 digits", f"{AGENT}hours = {DIGITS}", "401 digits"),
     agent("memory without end", f"{AGENT}memory_gib = 1e308", "memory_gib must be"),

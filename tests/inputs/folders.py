@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ from safetensors.torch import load, save
 
 from enpire.environment import Stations
 from enpire.policies import LeRobotPolicy
+from enpire.policies.lerobot import policy
 from enpire.policies.lerobot.folder import CONFIG, PROCESSORS, WEIGHTS
 from tests.environment.reach import reach_stations
 from tests.inputs.entry import REFUSED, TAKEN, TOLD, Input
@@ -150,7 +152,48 @@ def without(name: str) -> Change:
     return lambda files: {key: data for key, data in files.items() if key != name}
 
 
+def trained(**values: Any) -> Callable[[Path], tuple[str, str]]:
+    """Beside a policy lies what its training wrote, with these values."""
+
+    def give(_: Path) -> tuple[str, str]:
+        told: list[str] = []
+        with patch.object(policy.LOG, "warning", lambda text, *args: told.append(text % args)):
+            ends, text = acted(put("train_config.json", json.dumps(values).encode()))
+        return (TOLD if told else ends), "; ".join([text, *told])
+
+    return give
+
+
+def own(key: str) -> Any:
+    """What the good folder's config has."""
+    return json.loads(good()[CONFIG])[key]
+
+
 ALL = (
+    Input(
+        "a training of this task",
+        lambda folder: trained(
+            policy={"type": "act", "input_features": own("input_features")},
+            dataset={"repo_id": "me/reach_40"},
+        )(folder),
+        "^$",
+        TAKEN,
+    ),
+    Input(
+        "a training on another task",
+        trained(policy={"type": "act"}, dataset={"repo_id": "lerobot/aloha"}),
+        "was trained on lerobot/aloha .*, and acts in reach",
+        TOLD,
+    ),
+    Input("a training of another policy", trained(policy={"type": "diffusion"}), "type is diffus"),
+    Input(
+        "a training of other features",
+        trained(policy={"output_features": {"action": {"type": "ACTION", "shape": [99]}}}),
+        "output_features is",
+    ),
+    Input("a training that is a list", lambda _: acted(put("train_config.json", b"[]")), "", TAKEN),
+    Input("a training cut off", lambda _: acted(put("train_config.json", b"{")), "train_config"),
+    one("more actions than a chunk", config(n_action_steps=999), "because of ValueError: .*chunk"),
     one("as it should be", lambda files: files, "^$", TAKEN),
     one("CRLF", lambda files: {**files, CONFIG: files[CONFIG].replace(b"\n", b"\r\n")}, "", TAKEN),
     one("weights of half precision", all_weights(torch.Tensor.half), "^$", TAKEN),

@@ -74,6 +74,20 @@ ALL = (
     joints("an infinite position", position=[1.0, INF]),
     joints("a position of 1e300", position=[1e300, 2.0]),
     joints("no positions", position=[]),
+    joints("positions in text", position=["1", "2"]),
+    joints("positions that are nothing", position=[None, 1.0]),
+    joints("positions in a table", position=[[1.0], [2.0]]),
+    joints("positions that are true", position=[True, False]),
+    joints("complex positions", position=[1j, 2.0]),
+    joints("a position of 400 digits", position=[10**400, 1]),
+    joints("velocities in text", velocity=["x", "y"]),
+    joints("velocities that are None", velocity=None),
+    joints("efforts in text", effort=["x", "y"]),
+    joints("an endless effort", "nan", TAKEN, effort=[INF, 1.0]),
+    pose("a pose in text", "1", 0, 0, 1, 0, 0, 0),  # type: ignore[arg-type]
+    pose("a pose of nothing", None, 0, 0, 1, 0, 0, 0),  # type: ignore[arg-type]
+    force("a force in text", "x"),  # type: ignore[arg-type]
+    force("a force of 400 digits", 10**400),
     joints("a position too many", position=[1.0, 2.0, 3.0]),
     pose("a pose", 1, 2, 3, 1, 0, 0, 0, ends=TAKEN),
     pose("a pose of no frame", 1, 2, 3, 1, 0, 0, 0, ends=TAKEN, frame=""),

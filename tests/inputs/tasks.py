@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from enpire.certification.examination import require_fit
 from enpire.environment import Job
 from enpire.types import Outcome, Predicate, Purpose, Verdict
 from tests.environment.reach import Reach, Speed, reach_stations
@@ -25,6 +26,12 @@ def episode(**methods: Callable[..., Any]) -> tuple[str, str]:
     verdict = done.verdict
     ends = INVALID if verdict.outcome is Outcome.INVALID else TAKEN
     return ends, f"{verdict.outcome} {verdict.reason}"
+
+
+def checked(**methods: Callable[..., Any]) -> tuple[str, str]:
+    """What `enpire task check` says of such a task before its first episode."""
+    require_fit(reach_stations(1, task=type("Mine", (Reach,), methods)()))
+    return TAKEN, "fits"
 
 
 def one(name: str, method: str, answer: Any, words: str, ends: str = REFUSED) -> Input:
@@ -70,6 +77,12 @@ ALL = (
     one("ready of two stations", "ready", np.array([False, False]), r"returns shape \(2,\)"),
     one("a scene of NaN", "sample", np.array([NAN]), "returns nan for goal_x"),
     one("a scene with a number too many", "sample", np.array([0.03, 1.0]), r"returns shape \(2,\)"),
+    Input(
+        "one start for all seeds",
+        lambda _: checked(sample=lambda *_: np.array([0.03])),
+        "sample returns the same for each of 8 seeds",
+    ),
+    Input("a start for each seed", lambda _: checked(), "fits", TAKEN),
     one("no scene", "sample", None, r"returns shape \(\)"),
     one("rest below nought", "settle", -1.0, "settle returns -1.0: a time", INVALID),
     one("rest that is NaN", "settle", NAN, "settle returns nan: a time", INVALID),

@@ -9,10 +9,17 @@ import shutil
 from pathlib import Path
 from unittest.mock import patch
 
+import mujoco
+
+from enpire import git_lfs
+from enpire.environment import Task
+from enpire.environment.core import task as core_task
+from enpire.errors import PackError
 from enpire.packs import find, load_robot, load_world
 from enpire.packs.menagerie import VARIABLE, of_pack
 from enpire.twin import compose
-from tests.inputs.entry import REFUSED, TAKEN, Input, changed
+from tests.environment.reach import Reach
+from tests.inputs.entry import REFUSED, TAKEN, TOLD, Input, changed
 
 DYNAMICS = """
 robot = "so101"
@@ -96,6 +103,25 @@ def menagerie(name: str, old: str, new: str, words: str, ends: str = REFUSED) ->
     return Input(f"menagerie: {name}", give, words, ends)
 
 
+def scene(name: str, text: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: the scene of a task's pack, beside a mesh that Git LFS keeps elsewhere."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        (folder / "part.obj").write_bytes(git_lfs.BEGINS + b"v1\noid sha256:0\nsize 9\n")
+        (folder / "scene.xml").write_text(f"<mujoco>{text}</mujoco>")
+        told: list[str] = []
+        task = Reach()
+        task.folder = folder
+        with patch.object(core_task.LOG, "warning", lambda text, *args: told.append(text % args)):
+            try:
+                Task.build(task, mujoco.MjSpec())
+            except ValueError as error:
+                raise PackError(str(error)) from error
+        return (TOLD if told else TAKEN), "; ".join(told)
+
+    return Input(f"scene: {name}", give, words, ends)
+
+
 KP, VALUE = "kp = [0.85, 1.15]", "value = 20.0"
 ALL = (
     option("as it should be", "", "Scene", TAKEN),
@@ -136,6 +162,15 @@ ALL = (
     identified("another unit", "N m/rad", "N m/deg", "in N m/deg: N m/rad is its unit"),
     identified("a deviation of the value", "deviation = 0.05", "deviation = 5.0", "its logarithm"),
     identified("no correlation", "[1.0]", "[2.0]", "no correlation matrix"),
+    scene("as it should be", "", "", TAKEN),
+    scene(
+        "a mesh that is a pointer",
+        '<asset><mesh name="part" file="part.obj"/></asset>'
+        '<worldbody><geom type="mesh" mesh="part"/></worldbody>',
+        "part.obj is a pointer of Git LFS.*git lfs pull",
+    ),
+    scene("its own gravity", '<option gravity="0 0 -1.62"/>', "gravity of .* is not used", TOLD),
+    scene("its own time step", '<option timestep="0.01"/>', "timestep of 0.01 is not used", TOLD),
     menagerie("as it should be", "model", "model", "Menagerie", TAKEN),
     menagerie("a misspelt key", "flange =", "flang =", "do you mean flange"),
     menagerie("a joint twice", '"shoulder_pan_joint"', '"elbow_joint"', "a name twice"),

@@ -15,6 +15,7 @@ from enpire.packs.toml import REACH
 from enpire.types import FloatArray, Image
 
 FARTHEST = 1e3  # that a joint stands or moves [rad or m, and a second]: no joint does
+HARDEST = 1e4  # that a joint pushes or turns [N or N m]: no joint does
 WORLD = "world"  # a frame, where trackers and station have no other name for it
 UNIT = 0.01  # by which the length of a quaternion may differ from 1
 
@@ -35,6 +36,12 @@ class Names:
         message counts as none, and the watchdog of joint states sees the gap. An effort that a
         message does not say is NaN; a velocity that it does not say, or says as NaN, is nought.
         """
+        try:
+            return self._ordered(state)
+        except (TypeError, ValueError, OverflowError, IndexError):  # what is no list of numbers
+            return None
+
+    def _ordered(self, state: Any) -> tuple[FloatArray, FloatArray, FloatArray] | None:
         names = tuple(state.name)
         if names not in self._orders:
             known = {name: k for k, name in enumerate(names)}
@@ -45,19 +52,28 @@ class Names:
             return None
         if not {len(state.velocity), len(state.effort)} <= {0, len(names)}:
             return None
-        position = np.asarray(state.position, np.float64)[order]
+        position = _numbers(state.position)[order]
         if not (np.abs(position) <= FARTHEST).all():
             return None
         velocity: FloatArray = np.zeros(len(order))
         if len(state.velocity) == len(names):
-            velocity = np.asarray(state.velocity, np.float64)[order]
+            velocity = _numbers(state.velocity)[order]
             velocity[np.isnan(velocity)] = 0.0  # of a controller that has no such interface
             if not (np.abs(velocity) <= FARTHEST).all():
                 return None
         effort: FloatArray = np.full(len(order), np.nan)
         if len(state.effort) == len(names):
-            effort = np.asarray(state.effort, np.float64)[order]
+            effort = _numbers(state.effort)[order]
+            effort[~(np.abs(effort) <= HARDEST)] = np.nan  # nobody measured that
         return position, velocity, effort
+
+
+def _numbers(values: Any) -> FloatArray:
+    """A message's numbers, (n,); raises ValueError for text, truth values, masks and tables."""
+    found = np.asarray(values)
+    if found.ndim != 1 or found.dtype.kind not in "iuf" or isinstance(values, np.ma.MaskedArray):
+        raise ValueError("no list of numbers")
+    return found.astype(np.float64)
 
 
 def trajectory(
@@ -114,11 +130,15 @@ def objects_of(message: Any, stamp: int, frame: str = WORLD) -> Objects | None:
     """
     if frame_of(message) not in ("", frame):
         return None
-    position = np.array([[p.position.x, p.position.y, p.position.z] for p in message.poses])
+    places = [(p.position.x, p.position.y, p.position.z) for p in message.poses]
     turn = [
         (p.orientation.w, p.orientation.x, p.orientation.y, p.orientation.z) for p in message.poses
     ]
-    quaternions = np.array(turn, np.float64).reshape(-1, 4)
+    try:
+        quaternions = _numbers(np.array(turn).ravel()).reshape(-1, 4) if turn else np.zeros((0, 4))
+        position = _numbers(np.array(places).ravel()).reshape(-1, 3) if turn else np.zeros((0, 3))
+    except (TypeError, ValueError, OverflowError):
+        return None
     lengths = np.linalg.norm(quaternions, axis=1)
     if not ((np.abs(position) <= REACH).all() and (np.abs(lengths - 1.0) < UNIT).all()):
         return None
@@ -132,7 +152,10 @@ def force_of(message: Any) -> FloatArray:
     A wrist that has a sensor and does not tell is above every limit: nobody would notice else.
     """
     felt = message.wrench.force
-    force = np.array([felt.x, felt.y, felt.z], np.float64)
+    try:
+        force = _numbers([felt.x, felt.y, felt.z])
+    except (TypeError, ValueError, OverflowError):
+        return np.full(3, np.inf)
     return force if np.isfinite(force).all() else np.full(3, np.inf)
 
 

@@ -12,6 +12,7 @@ sensor readings only, so they are the same on a twin and on an arm.
 
 from __future__ import annotations
 
+import logging
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -30,6 +31,9 @@ from enpire.environment.core.fake import Fake
 from enpire.errors import PackError
 from enpire.twin import Twin, read_scene
 from enpire.types import Float32Array, FloatArray, Predicate, Verdict
+
+LOG = logging.getLogger(__name__)
+USUAL = mujoco.MjSpec()  # what a scene has that says nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +156,13 @@ class Task(ABC):
     def build(self, spec: mujoco.MjSpec) -> None:
         """Add the task's objects, by default all of `scene.xml`, under names that begin `task_`."""
         scene = read_scene(self.folder / "scene.xml")
+        for what in ("gravity", "timestep"):
+            own, worlds, usual = (getattr(each.option, what) for each in (scene, spec, USUAL))
+            if not (np.array_equal(own, usual) or np.allclose(own, worlds)):
+                LOG.warning(
+                    "%s: its %s of %s is not used: the world's holds, %s",
+                    *(self.folder / "scene.xml", what, own, worlds),
+                )
         spec.attach(scene, prefix="task_", frame=spec.worldbody.add_frame())
 
     def tighten(self, spec: mujoco.MjSpec, by: float) -> None:  # noqa: B027  as `prepare`

@@ -57,6 +57,15 @@ class EpisodeSigns:
                 "observation: they may be one episode, counted over and over",
             )
 
+    def leaves_out(self, keys: Sequence[str]) -> None:
+        """An observation has these keys, which its space does not declare."""
+        if keys:
+            self._say(
+                "undeclared",
+                f"its observation has {', '.join(keys)}, which its space does not declare: no "
+                "policy sees that. Declare it, or leave it out",
+            )
+
     def ends(self, running: GymEpisode, verdict: Verdict) -> None:
         """An episode has been judged so."""
         seen, steps = running.observations, len(running.rewards)

@@ -209,6 +209,7 @@ class GymStations:
             if row in seeds:
                 running.achieved = bool(told.get("success"))
                 self._signs.begins(seeds[row], observation.astype(np.float32))
+                self._signs.leaves_out(told.get("undeclared", ()))
             if self._script is not None and "suggested" in told:
                 self._script.suggested[row] = np.array(told["suggested"], dtype=np.float32)
             running.observation = observation.astype(np.float32)

@@ -45,6 +45,7 @@ Came = tuple[dict[str, Any], Vector]
 Acts = Callable[[Any], Any]  # an observation to an action, both as their environment has them
 LENGTHS = struct.Struct(">II")
 LONGEST = 10_000  # steps, of an episode that its environment does not end
+KEYS = 20  # of an info that are told, at most
 SAYS = ("is_success", "success", "succeed")  # of an info, what says whether it was a success
 HZ = 25.0  # of an environment that does not say
 RATES = (1e-3, 1e5)  # steps a second that make sense
@@ -169,11 +170,12 @@ class Spaces:
             raise Unsuitable(f"its observations are {observation}: no fixed vector")
         if not (flat.shape[0] and np.prod(action.shape, dtype=int)):
             raise Unsuitable(f"its observations are {observation}, its actions {action}: no entry")
-        self._seen, self._action = seen, action
+        self._whole, self._seen, self._action = observation, seen, action
         self._low, self._high = action.low.astype(np.float64), action.high.astype(np.float64)
         self.observation = int(flat.shape[0])
         self.action = int(np.prod(action.shape, dtype=int))
         self.images = seen != observation
+        self.undeclared: list[str] = []  # keys of its last observation, which nobody sees
         self.bounds = [
             [float(end) if np.isfinite(end) else None for end in ends]
             for ends in (flat.low, flat.high)
@@ -188,6 +190,7 @@ class Spaces:
         wrong = unlike(self._seen, observation)
         if wrong:
             raise Misfit(f"its observation{wrong}")
+        self.undeclared = undeclared(self._whole, observation)
         try:
             flat = np.asarray(flatten(self._seen, observation), dtype=np.float64)
         except Exception as error:  # in every way there is
@@ -281,6 +284,16 @@ def rate(metadata: Any) -> float:
             "give it one, or none, in a wrapper"
         )
     return float(said)
+
+
+def undeclared(space: Space[Any], value: Any) -> list[str]:
+    """Return the keys that a value's dictionaries have and its space does not declare."""
+    if not isinstance(space, Dict) or not isinstance(value, dict):
+        return []
+    found = [short(key) for key in value if key not in space.spaces]
+    for key, inner in space.spaces.items():
+        found += [f"{short(key)}.{each}" for each in undeclared(inner, value.get(key))]
+    return found[:KEYS]
 
 
 def unlike(space: Space[Any], value: Any) -> str:
@@ -425,7 +438,8 @@ class Single:
             self._seen, info = parts(result, "reset", ("observation", "info"))
             claimed = success_claims(info, self._keys)
             self._spaces.require_same(self._env.action_space)
-            return {"success": achieved(claimed)}, self._spaces.vector(self._seen)
+            vector = self._spaces.vector(self._seen)
+            return {"success": achieved(claimed), "undeclared": self._spaces.undeclared}, vector
         except Misfit as misfit:
             return self._wrong(misfit)
 
@@ -436,6 +450,7 @@ class Single:
             self._seen, reward, terminated, truncated, info = parts(result, "step", names)
             self._steps += 1
             found = step_message(reward, terminated, truncated, success_claims(info, self._keys))
+            found["keys"] = known_keys(info)
             found["truncated"] = found["truncated"] or self._steps >= LONGEST
             return found, self._spaces.vector(self._seen)
         except Misfit as misfit:
@@ -576,7 +591,7 @@ def step_message(
     """
     try:
         plain = np.asarray(reward).reshape(())
-        if plain.dtype.kind not in NUMBERS or _masked(reward):
+        if plain.item() is None or plain.dtype.kind not in NUMBERS or _masked(reward):
             raise TypeError
         number = float(plain.astype(np.float64))
     except (TypeError, ValueError, OverflowError):
@@ -634,6 +649,11 @@ def achieved(success: Sequence[tuple[str, Any]]) -> bool:
         return bool(agreed(success))
     except Misfit:  # neither true nor false: a step's counts, and no reset's
         return False
+
+
+def known_keys(info: Any) -> list[str]:
+    """Return the first of an info's keys, for a person who looks for one."""
+    return [short(key) for key in list(info)[:KEYS]] if isinstance(info, dict) else []
 
 
 def success_claims(info: Any, keys: Sequence[str]) -> list[tuple[str, Any]]:

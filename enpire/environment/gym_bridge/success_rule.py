@@ -123,9 +123,11 @@ class SuccessRule:
                 f"{self.name} says success at step {running.passed + 1} and nothing at its last: "
                 "give --success any"
             )
+        there = ", ".join(running.last.get("keys", ()))
+        has = f", which has {there}" if there else ""
         return (
-            f"{self.name} does not say whether an episode was a success (no {keys} in its info): "
-            "give --success info:KEY, --success 'return>=X' or --success terminated"
+            f"{self.name} does not say whether an episode was a success (no {keys} in its info"
+            f"{has}): give --success info:KEY, --success 'return>=X' or --success terminated"
         )
 
     def _earlier(self, running: GymEpisode) -> str:

@@ -47,6 +47,7 @@ FILLED = ("workspace", "pack", "python", "loop", "bridge", "tools", "mcp", "mode
 PROMPTED = ("method", "brief")  # words in braces, as above, of what a program is told
 HEADER = re.compile(r"[A-Za-z0-9-]+")
 REQUEST = re.compile(r"[A-Z]+ /\S*")  # a method and a path
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # of an environment, by name
 MODEL_KEYS = ("name", "url", "url_from", "allowed", "header", "prefix", "key", "key_from")
 MEMORY_GIB, HOURS, STARTS = (1 / 64, 2**16), (1e-3, 1e3), (1, 10_000)  # from and to
 WORKSPACES = "workspaces"  # of a run
@@ -110,6 +111,9 @@ def read_prompt(path: Path) -> str:
 
 def _require_filled(text: str, known: Sequence[str], where: str) -> None:
     """Raise PackError for a word in braces that is nearly one that is filled in."""
+    for word in re.findall(r"\{(\w+)(?![\w}])", text):
+        if word in known:
+            raise PackError(f"{where}: {{{word} is not closed: write {{{word}}}")
     for word in re.findall(r"\{(\w+)\}", text):
         near = difflib.get_close_matches(word, known, 1, ALIKE)
         if word not in known and near:
@@ -282,7 +286,9 @@ def _is_address(url: str) -> bool:
         _ = parts.port  # looked at when it is asked for
     except ValueError:
         return False
-    return parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.path.strip("/")
+    plain = not parts.username and not parts.password and not re.search(r"\s", url)
+    there = parts.scheme in ("http", "https") and bool(parts.hostname) and plain
+    return there and not (parts.path.strip("/") or parts.query or parts.fragment)
 
 
 def _upstream(table: Table, path: Path) -> Upstream:
@@ -291,6 +297,12 @@ def _upstream(table: Table, path: Path) -> Upstream:
     name = table.text("key_from", "")
     if table.has("key_from") and not name.strip():
         raise PackError(f"{table.where}: key_from names no variable: leave it out, or name one")
+    for key in ("key_from", "url_from"):
+        if (called := table.text(key, "")) and not VARIABLE.fullmatch(called):
+            raise PackError(
+                f"{table.where}: {key} is the name of a variable, of letters, digits and _: what "
+                "stands there is none. A key itself belongs into that variable, and in no file"
+            )
     allowed = table.texts("allowed")
     if wrong := [each for each in allowed if not REQUEST.fullmatch(each)]:
         raise PackError(

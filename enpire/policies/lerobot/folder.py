@@ -125,6 +125,7 @@ def shapes(files: Files) -> Shapes:
         others = sorted(config["output_features"].keys() - {ACTION})
         modes = dict(config.get(MODES) or {})
         _require_sizes(config)
+    _require_trained_alike(files, config)
     if others:
         raise PolicyError(f"this {kind} policy answers with {', '.join(others)} beside {ACTION}")
     shown = {n: shape for n, (what, shape) in seen.items() if what == "VISUAL" and BLANK not in n}
@@ -151,6 +152,34 @@ def shapes(files: Files) -> Shapes:
         require_statistics(files, PROCESSORS[1], after, {ACTION: int(action)})
         require_steps(PROCESSORS[1], after, {ACTION: modes.get("ACTION")})
     return Shapes(kind, width, int(action), cameras, size)
+
+
+def trained_on(files: Files) -> str:
+    """Return the dataset that a policy was trained on, as its training's config says; or empty."""
+    if TRAINED not in files:
+        return ""
+    dataset = _table(_json(files, TRAINED), "dataset")
+    return str(dataset.get("repo_id") or dataset.get("root") or "")
+
+
+def _require_trained_alike(files: Files, config: Mapping[str, Any]) -> None:
+    """Raise PolicyError for a training's config that is of another policy than the folder's."""
+    if TRAINED not in files:
+        return
+    trained = _table(_json(files, TRAINED), "policy")
+    for key in ("type", "input_features", "output_features", "chunk_size"):
+        theirs, ours = trained.get(key), config.get(key)
+        if theirs is not None and ours is not None and theirs != ours:
+            raise PolicyError(
+                f"{TRAINED} is of another policy than {CONFIG}: {key} is {theirs!s:.120} there, "
+                f"and {ours!s:.120} here: take the folder as its training left it, or leave "
+                f"{TRAINED} out"
+            )
+
+
+def _table(said: Any, key: str) -> Mapping[str, Any]:
+    found = said.get(key) if isinstance(said, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from enpire.policies.lerobot import folder
 from enpire.types import Float32Array, FloatArray, Image
 
 BACKBONE = "pretrained_backbone_weights"  # of a config: what a new network would begin with
+CAUSES = 3  # of an error that are told, behind it
 
 
 @dataclass(slots=True)
@@ -295,4 +296,17 @@ def _blamed(what: str) -> Iterator[None]:
             f"LeRobot cannot {what} the policy ({error}): pip install 'enpire[vla]'"
         ) from error
     except Exception as error:
-        raise PolicyError(f"LeRobot cannot {what} the policy: {error_text(error)}") from error
+        raise PolicyError(f"LeRobot cannot {what} the policy: {_with_its_cause(error)}") from error
+
+
+def _with_its_cause(error: BaseException) -> str:
+    """What went wrong, and what was behind it: a config that cannot be made says only that."""
+    texts = [error_text(error)]
+    for _ in range(CAUSES):
+        cause = error.__cause__ or error.__context__
+        if cause is None:
+            break
+        error = cause
+        if (text := error_text(error)) not in texts:
+            texts.append(text)
+    return ", because of ".join(texts)

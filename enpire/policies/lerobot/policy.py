@@ -6,6 +6,7 @@ What comes in is what goes out, to the last bit; `model.py` has it act and learn
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,9 @@ from enpire.policies.vision import NOTHING, ObservationMask, seen_there
 
 if TYPE_CHECKING:
     from enpire.policies.lerobot.controller import LeRobotController
+
+
+LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,12 @@ class LeRobotPolicy:
 
         shown = seen_there(stations, self.spec.cameras, self.spec.size)
         model = LeRobotModel.load(self.files)
+        dataset = folder.trained_on(self.files)
+        if dataset and stations.name not in dataset:
+            LOG.warning(
+                "%s was trained on %.200s (its %s), and acts in %s: is it for that task?",
+                *(self.name, dataset, folder.TRAINED, stations.name),
+            )
         return LeRobotController(model, self.spec, instruction(stations), shown)
 
     def sampler(self, instruction: str, mask: ObservationMask = NOTHING) -> ChunkSampler:
