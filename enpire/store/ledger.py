@@ -218,12 +218,8 @@ class Ledger(Closing):
                 connection.execute("ALTER TABLE predicates ADD COLUMN accuracy REAL DEFAULT 0")
             if version < 3:
                 connection.execute(EVENTS)
-            connection.execute(chain.TABLE)
-            count = connection.execute("SELECT count(*) FROM episodes").fetchone()[0]
-            connection.execute(
-                "INSERT OR REPLACE INTO run VALUES (?, ?)",
-                (UNCHAINED, f"its first {count} episodes were recorded before there was a chain"),
-            )
+            if version < CHAINED:
+                _begin_chain(connection)
             connection.execute(f"PRAGMA user_version = {VERSION}")
         return "accuracy"
 
@@ -660,6 +656,15 @@ class Ledger(Closing):
                 "SELECT * FROM sealed ORDER BY attempt"
             )
         ]
+
+
+def _begin_chain(connection: sqlite3.Connection) -> None:
+    connection.execute(chain.TABLE)
+    count = connection.execute("SELECT count(*) FROM episodes").fetchone()[0]
+    connection.execute(
+        "INSERT OR REPLACE INTO run VALUES (?, ?)",
+        (UNCHAINED, f"its first {count} episodes were recorded before there was a chain"),
+    )
 
 
 def _record_again(

@@ -9,7 +9,7 @@ from pathlib import Path
 from enpire.errors import StoreError
 from enpire.store.durable import TEMPORARY_PREFIX, disk_errors, fsync
 from enpire.store.journal import WholeBatch, read_whole
-from enpire.store.layout import BATCH, EPISODES, EVIDENCE, LOST, POLICIES
+from enpire.store.layout import BATCH, EPISODES, EVIDENCE, LOST, POLICIES, batch_number
 from enpire.store.ledger import Ledger
 
 
@@ -84,7 +84,7 @@ def _temporary(folder: Path) -> list[str]:
 
 def _frames_on_disk(folder: Path, without: Iterable[str]) -> set[str]:
     """Pictures of batches other than those at `without`."""
-    known = {Path(path).name for path in without}
+    known = {batch_number(path) for path in without}
     pictures = (folder / EVIDENCE).glob("[!.]*.png")
     return {f"{EVIDENCE}/{p.name}" for p in pictures if p.name.split("-")[0] not in known}
 
