@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import wraps
@@ -48,9 +49,9 @@ from enpire.store.schema import (
     corrupt,
     sqlite_errors,
 )
-from enpire.store.search import EpisodeFilter
+from enpire.store.search import EpisodeFilter, one_of
 from enpire.store.snapshot import open_briefly, open_live_copy, open_snapshot
-from enpire.types import Episode, Predicate, Purpose
+from enpire.types import Episode, Outcome, Predicate, Purpose
 
 AT = "at"  # among a decision's numbers: when it was recorded, Unix time [s]
 
@@ -389,21 +390,27 @@ class Ledger(Closing):
     ) -> list[EpisodeRow]:
         """Episodes in the order of commitment. None does not filter, empty lets none by."""
         wanted = {"purpose": purposes, "policy": policies, "round": rounds, "id": ids}
-        conditions = ["TRUE"]
-        values: list[object] = []
-        for column, choices in wanted.items():
-            if choices is not None:
-                conditions.append(f"{column} IN ({', '.join('?' * len(choices))})")
-                values.extend(choices)
+        condition, values = one_of(wanted)
         if without is not None:
-            conditions.append("purpose <> ?")
+            condition += " AND purpose <> ?"
             values.append(without)
         rows = self._rows(
             f"SELECT {EPISODE_COLUMNS} FROM episodes JOIN batches USING (path)"
-            f" WHERE {' AND '.join(conditions)} ORDER BY number",
+            f" WHERE {condition} ORDER BY number",
             values,
         )
         return [episode_row(row) for row in rows]
+
+    @_readable
+    def outcomes(
+        self, purpose: Purpose, policy: str | None = None, round: int | None = None
+    ) -> Counter[Outcome]:
+        """How many episodes came to what; None does not filter."""
+        condition, values = EpisodeFilter(purpose=purpose, policy=policy, round=round).condition()
+        rows = self._rows(
+            f"SELECT outcome, count(*) FROM episodes WHERE {condition} GROUP BY outcome", values
+        )
+        return Counter({Outcome(outcome): count for outcome, count in rows})
 
     @_readable
     def episodes_since(self, number: int) -> list[tuple[int, EpisodeRow]]:

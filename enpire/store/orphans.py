@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,8 +63,8 @@ def set_aside(folder: Path, paths: Iterable[str], why: str = "has no row") -> li
 def batches_on_disk(folder: Path) -> set[str]:
     """Paths of all batches of a run, relative to its folder."""
     at = folder / EPISODES
-    found = at.iterdir() if at.is_dir() else ()
-    return {f"{EPISODES}/{path.name}" for path in found if BATCH.fullmatch(path.name)}
+    found = os.listdir(at) if at.is_dir() else ()
+    return {f"{EPISODES}/{name}" for name in found if BATCH.fullmatch(name)}
 
 
 def policies_on_disk(folder: Path) -> set[str]:
