@@ -5,11 +5,10 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import wraps
-from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, cast
@@ -520,13 +519,15 @@ class Ledger(Closing):
 
         They are those of `intervals`, in a tenth of the time.
         """
-        rows = self._rows(
-            "SELECT start_s, end_s, station, phase FROM intervals"
-            " ORDER BY station, phase, start_s, number"
-        )
+        parts: defaultdict[tuple[int, str], list[tuple[float, float]]] = defaultdict(list)
+        for start, end, station, phase in self._rows(
+            "SELECT start_s, end_s, station, phase FROM intervals ORDER BY number"
+        ):
+            parts[station, phase].append((start, end))
         found: dict[int, dict[Phase, list[tuple[float, float]]]] = {}
-        for (station, phase), part in groupby(rows, itemgetter(2, 3)):
-            found.setdefault(station, {})[Phase(phase)] = [row[:2] for row in part]
+        for (station, phase), part in sorted(parts.items()):
+            part.sort(key=itemgetter(0))  # nearly in order: sooner than SQLite's sorting
+            found.setdefault(station, {})[Phase(phase)] = part
         return found
 
     def robot_seconds(self) -> dict[Phase, float]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PARTS = 5  # of an entry's range with equally many episodes each
 FEWEST = 8  # failures that say where a policy fails
-MOST = 4000  # evaluations of a map, the latest; more would only blacken it, at 0.1 ms each
+MOST = 2000  # evaluations of a map, the latest; more would only blacken it, at 0.1 ms each
 SURE = 0.05  # chance by which an entry that does not matter may be said to
 
 
