@@ -29,6 +29,7 @@ from enpire.errors import StoreError
 from enpire.improvement.data import ExampleBatch, Examples, seen_examples
 from enpire.policies import PictureSpec
 from enpire.policies.picture import encoder_input
+from enpire.store.archive import SUFFIX
 from enpire.store.episodes import iterate, write_batch
 from enpire.types import Episode, Image
 
@@ -86,7 +87,7 @@ def bench_data(
     spec, layout = shapes(filmed[0])
     (folder / "ours").mkdir()
     for number, episode in enumerate(filmed):
-        write_batch(folder / "ours" / f"{number:08d}", [episode])
+        write_batch(folder / "ours" / f"{number:08d}{SUFFIX}", [episode])
     began = time.perf_counter()
     data = seen_examples(list(iterate(folder / "ours")), spec)
     order = torch.from_numpy(np.random.default_rng(seed).permutation(len(data))[:samples])

@@ -53,6 +53,10 @@ class RecipeError(EnpireError):
     """A recipe diverged or lacks what it needs; the incumbent stays."""
 
 
+class TrainerKilledError(RecipeError):
+    """The process of a training was killed: another may go on from what it has kept."""
+
+
 class CampaignError(EnpireError):
     """A campaign is asked for what its state does not allow, or its record cannot be read."""
 

@@ -25,6 +25,7 @@ LEVELS = {
     "left aside": LogLevel.ERROR,
     "aside": LogLevel.WARNING,
     "rejected": LogLevel.WARNING,
+    "retried": LogLevel.WARNING,
     "found": LogLevel.WARNING,
     "limit": LogLevel.DEBUG,
     "sealing": LogLevel.DEBUG,

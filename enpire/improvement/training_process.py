@@ -25,7 +25,7 @@ from enpire.environment import (
     instruction,
     symmetry_of,
 )
-from enpire.errors import RecipeError
+from enpire.errors import RecipeError, TrainerKilledError
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint, digest
 from enpire.improvement.recipe import Candidate, ConfiguredRecipe, RecipeInputs, remade
 from enpire.json_text import loads
@@ -161,6 +161,7 @@ class TrainingHandle(Protocol):
         """What came of it; None if it has not ended `within` so many seconds.
 
         Raises:
+            TrainerKilledError: its process was killed.
             RecipeError: it failed.
         """
         ...
@@ -243,7 +244,8 @@ class _Worker:
         code = self._process.wait()
         killed = "; out of memory?" if code == -9 else ""
         log = self._folder / LOG
-        answer.set_result({"error": f"training ended with exit code {code}{killed}; see {log}"})
+        error = f"training ended with exit code {code}{killed}; see {log}"
+        answer.set_result({"error": error, "killed": code < 0})
 
     def candidate(self, within: float) -> Candidate | None:
         if self._answer is None:
@@ -253,7 +255,7 @@ class _Worker:
         except NotYet:
             return None
         if "error" in said:
-            raise RecipeError(said["error"])
+            raise (TrainerKilledError if said.get("killed") else RecipeError)(said["error"])
         tensors, about = read(self._folder / CANDIDATE, said["sha256"])
         return Candidate(load(about, tensors), said["numbers"])
 

@@ -31,6 +31,10 @@ def success(rows: Iterable[EpisodeRow]) -> Estimate:
     return estimate(sum(judged), len(judged))
 
 
+def _rate(outcomes: Counter[Outcome]) -> Estimate:
+    return estimate(outcomes[Outcome.SUCCESS], sum(outcomes[each] for each in JUDGED))
+
+
 def verified_by(ledger: Ledger) -> str:
     """What the verdicts of a run were come by with; runs of before cameras do not say."""
     return ledger.facts().get("verified_by", "sensors only")
@@ -38,7 +42,7 @@ def verified_by(ledger: Ledger) -> str:
 
 def start(ledger: Ledger) -> Estimate:
     """Success rate of the first policy, before any round."""
-    return success(ledger.episodes({Purpose.EVALUATION}, {FIRST}, {0}))
+    return _rate(ledger.outcomes(Purpose.EVALUATION, FIRST, 0))
 
 
 def incumbent(ledger: Ledger) -> str:
@@ -51,19 +55,22 @@ def incumbent(ledger: Ledger) -> str:
 
 def evaluations(ledger: Ledger, policy: str) -> Estimate:
     """Success rate of a policy over all its evaluations, sealed ones apart."""
-    return success(ledger.episodes({Purpose.EVALUATION}, {policy}))
+    return _rate(ledger.outcomes(Purpose.EVALUATION, policy))
 
 
-def measured_rows(ledger: Ledger, passing: Sequence[SealedRow]) -> list[EpisodeRow]:
-    """Return the episodes behind a run's final success.
+def measured_rows(
+    ledger: Ledger, passing: Sequence[SealedRow], rows: Iterable[EpisodeRow]
+) -> list[EpisodeRow]:
+    """Return those of all `rows` of a run that its final success is of.
 
     They are those of the last of the sealed evaluations that are `passing`; without one, all other
     evaluations of the incumbent.
     """
-    if passing:
-        last = passing[-1]
-        return ledger.episodes({Purpose.SEALED}, {last.policy}, {last.attempt})
-    return ledger.episodes({Purpose.EVALUATION}, {incumbent(ledger)})
+    if not passing:
+        best = incumbent(ledger)
+        return [row for row in rows if row.policy == best and row.purpose is Purpose.EVALUATION]
+    wanted = Purpose.SEALED, passing[-1].policy, passing[-1].attempt
+    return [row for row in rows if (row.purpose, row.policy, row.round) == wanted]
 
 
 def speed(rows: Iterable[EpisodeRow]) -> Throughput:
@@ -87,7 +94,11 @@ def robot_seconds(rows: Iterable[EpisodeRow]) -> tuple[float, float]:
 
 def ledger_mru(ledger: Ledger) -> float:
     """Share of the stations' time spent executing; not a number before there is any."""
-    seconds = ledger.robot_seconds()
+    return executing(ledger.robot_seconds())
+
+
+def executing(seconds: Mapping[Phase, float]) -> float:
+    """Share of robot time spent executing, by its seconds in each phase; see `ledger_mru`."""
     return mru(seconds[Phase.EXECUTE], sum(seconds.values()))
 
 
@@ -114,14 +125,10 @@ def gpu_text(use: float | None) -> str:
 
 def failures(ledger: Ledger, rows: Iterable[EpisodeRow]) -> tuple[Counter[str], Counter[str]]:
     """Judged failures of `rows` by predicate that did not hold, and by last stage reached."""
-    predicates: Counter[str] = Counter()
-    stages: Counter[str] = Counter()
+    failed = [row for row in rows if row.outcome is Outcome.FAILURE]
     unmet = ledger.unmet()
-    for row in rows:
-        if row.outcome is Outcome.FAILURE:
-            stages[row.stage or "none"] += 1
-            predicates.update(p.name for p in unmet.get(row.id, ()))
-    return predicates, stages
+    predicates = Counter(p.name for row in failed for p in unmet.get(row.id, ()))
+    return predicates, Counter(row.stage or "none" for row in failed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,17 +146,21 @@ class Station:
 
 def stations(rows: Iterable[EpisodeRow]) -> dict[int, Station]:
     """Every station by number. Like is compared with like: policy, purpose and round."""
-    counts: dict[tuple[str, str, int], dict[int, list[bool]]] = {}
-    for row in rows:
-        if row.outcome in JUDGED:
-            kind = counts.setdefault((row.policy, row.purpose, row.round), {})
-            kind.setdefault(row.station, []).append(row.outcome is Outcome.SUCCESS)
+    judged = [row for row in rows if row.outcome in JUDGED]
+    kinds = [(row.policy, row.purpose, row.round) for row in judged]
+    own = Counter(zip(kinds, (row.station for row in judged), strict=True))
+    won = Counter(
+        (kind, row.station)
+        for kind, row in zip(kinds, judged, strict=True)
+        if row.outcome is Outcome.SUCCESS
+    )
+    every, all_won = Counter(kinds), Counter[tuple[str, str, int]]()
+    for (kind, _), count in won.items():
+        all_won[kind] += count
     strata: dict[int, list[Stratum]] = {}
-    for kind in counts.values():
-        everybody = [good for station in kind.values() for good in station]
-        for number, good in kind.items():
-            stratum = Stratum(sum(good), len(good), sum(everybody), len(everybody))
-            strata.setdefault(number, []).append(stratum)
+    for (kind, station), count in own.items():
+        stratum = Stratum(won[kind, station], count, all_won[kind], every[kind])
+        strata.setdefault(station, []).append(stratum)
     chances = {number: chance_alike(of) for number, of in strata.items()}
     found = unlikely(chances, APART)
     return {

@@ -12,12 +12,13 @@ Sources:
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from enpire.types import FloatArray
 
@@ -94,8 +95,10 @@ def quantile(ordered: FloatArray, share: float, confidence: float = 0.95) -> Int
         return Interval95(math.nan, 0.0, math.inf)
     tail = (1.0 - confidence) / 2.0
     # The number of values up to the quantile is binomial, with probability `share` each.
-    below = int(stats.binom.ppf(tail, count, share))  # P(fewer than this) <= tail
-    above = int(stats.binom.isf(tail, count, share)) + 1  # P(this or more) <= tail
+    counts = range(count + 1)
+    # P(fewer than `below`) <= tail, P(`above` or more) <= tail
+    below = bisect_left(counts, tail, key=lambda k: special.bdtr(k, count, share))
+    above = bisect_left(counts, -tail, key=lambda k: -special.bdtrc(k, count, share)) + 1
     low = float(ordered[below - 1]) if below >= 1 else 0.0
     high = float(ordered[above - 1]) if above <= count else math.inf
     return Interval95(float(np.quantile(ordered, share, method="inverted_cdf")), low, high)

@@ -158,11 +158,15 @@ _LINKS = "SELECT number, rows, state, sha256 FROM chain ORDER BY number"
 
 def end_of(connection: sqlite3.Connection) -> ChainEnd:
     """Where a chain stands whose rows are known to be as they were recorded."""
-    end = ChainEnd()
-    for _, rows, state, sha256 in connection.execute(_LINKS):
+    last: dict[str, int] = {}
+    batches = (Mark(), Mark())
+    number, sha256, state = 0, "", ""
+    for number, rows, state, sha256 in connection.execute(_LINKS):  # noqa: B007
         covered = _covered(rows)
-        end = end.after(covered, sha256, _mark(end, covered, state))
-    return end
+        last.update((table, until) for table, (until, _) in covered.items())
+        if "batches" in covered:
+            batches = batches[1], Mark(dict(last), state)
+    return ChainEnd(number, sha256, Mark(last, state), batches)
 
 
 def _mark(end: ChainEnd, covered: Mapping[str, tuple[int, str]], state: str) -> Mark:

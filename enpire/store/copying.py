@@ -24,6 +24,7 @@ from enpire.store.layout import (
     RESULT_HASH,
     SEAL,
     STATUS,
+    batch_number,
 )
 from enpire.store.ledger import Ledger
 from enpire.store.run import Run
@@ -84,12 +85,14 @@ def _copy_ledger(source: Path, target: Path) -> tuple[set[str], set[str]]:
 
 
 def _copy_files(source: Path, target: Path, batches: set[str], policies: set[str]) -> None:
+    numbers = {batch_number(name) for name in batches}
+
     def left_out(folder: str, names: list[str]) -> set[str]:
         inside = Path(folder).relative_to(source).as_posix()
         if inside == EPISODES:
             late = {name for name in names if BATCH.fullmatch(name)} - batches
         elif inside == EVIDENCE:
-            late = {name for name in names if name.split("-")[0] not in batches}
+            late = {name for name in names if name.split("-")[0] not in numbers}
         else:
             late = set(names) - policies if inside == POLICIES else set()
         own = OWN if inside == "." else set()

@@ -1,4 +1,4 @@
-"""Batches of episodes as zarr v3 groups, each published by one rename.
+"""Batches of episodes as zarr v3 groups, each in one file, which one rename publishes.
 
 One array a field (observations, actions, stamps, rewards; intervened, where somebody did; joints
 and setpoints, where arms were recorded) with the episodes end to end along time; pictures and the
@@ -7,13 +7,14 @@ The group's attributes hold `offsets` (episode i is rows offsets[i] to offsets[i
 `picture_offsets`, and `episodes`, everything else about each. A batch is read whole or not at
 all, and never changes. Those of a run have a `journal`: what the ledger had when they were written
 (`journal.py`), with a hash over all of the batch.
+
+Until version 4 of the ledger a batch was a folder with the same files in it. Those are still read.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -25,9 +26,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from enpire.errors import StoreError
 from enpire.json_text import parsed
-from enpire.store import zarr3
-from enpire.store.durable import disk_errors, publish_folder, temporary_name, write_file
-from enpire.store.fault_points import fault_point
+from enpire.store import archive, zarr3
+from enpire.store.durable import publish_file
 from enpire.types import Episode, Outcome, Predicate, Purpose, Times, Verdict
 
 LAYOUT = 4
@@ -52,7 +52,7 @@ _OF_ARMS = ("joints", "setpoints")
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A published batch: its folder, the hash over its files, their size in bytes."""
+    """A published batch: where it is, the hash over its files, their size in bytes."""
 
     path: Path
     sha256: str
@@ -269,62 +269,91 @@ def _rows(episode: Episode, name: str, axes: int) -> NDArray[Any]:
 
 
 def write_batch(
-    folder: Path, episodes: Sequence[Episode], journal: Mapping[str, object] | None = None
+    path: Path, episodes: Sequence[Episode], journal: Mapping[str, object] | None = None
 ) -> Batch:
-    """Publish `episodes`, one or more of equal widths, as the zarr group `folder`, durably.
+    """Publish one or more episodes of equal widths as the archive `path`, durably.
 
-    `folder` must not exist; its parent must. journal: JSON values, see `journal.py`. Raises
-    StoreError, as `publish_folder` does.
+    Args:
+        path: of a file that is not there, in a folder that is.
+        episodes: of the batch.
+        journal: JSON values, see `journal.py`.
+
+    Raises:
+        StoreError: the episodes do not fit together, or `publish_file` fails.
     """
     if not episodes:
-        raise StoreError(f"batch {folder} would be empty: pass at least one episode")
+        raise StoreError(f"batch {path} would be empty: pass at least one episode")
     files = _encode([frozen(episode) for episode in episodes], journal)
-    temporary = temporary_name(folder)
-    with disk_errors(folder):
-        try:
-            temporary.mkdir()
-            for name in sorted({str(Path(name).parent) for name in files} - {"."}):
-                (temporary / name).mkdir()
-            for name, content in files.items():
-                fault_point("write")
-                write_file(temporary / name, content)
-        except (OSError, MemoryError):
-            shutil.rmtree(temporary, ignore_errors=True)
-            raise
-    publish_folder(temporary, folder)
-    return Batch(folder, digest(files), sum(map(len, files.values())))
+    publish_file(path, archive.pack(files))
+    return Batch(path, digest(files), sum(map(len, files.values())))
 
 
-def read_files(folder: Path) -> zarr3.Files:
+def read_files(path: Path) -> zarr3.Files:
+    """Return the files of a batch, which is an archive or, of an older run, a folder.
+
+    Raises:
+        StoreError: it is missing, damaged, or cannot be read.
+    """
+    try:
+        return _in_folder(path) if path.is_dir() else archive.unpack(path.read_bytes())
+    except FileNotFoundError as error:
+        raise StoreError(f"batch {path} is missing: copy it from a copy of the run") from error
+    except OSError as error:
+        raise StoreError(f"batch {path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise _damaged(path, error) from error
+
+
+def _in_folder(folder: Path) -> zarr3.Files:
     root = os.fspath(folder)
     paths = [os.path.join(parent, name) for parent, _, names in os.walk(root) for name in names]
     # Cut off, for `Path.relative_to` takes longer than to read the file.
     return {path[len(root) + 1 :]: Path(path).read_bytes() for path in paths}
 
 
-def read_batch(folder: Path, sha256: str | None = None) -> list[Episode]:
-    """All episodes of a batch in the order they were written; their arrays are read-only views.
+def _damaged(path: Path, error: Exception) -> StoreError:
+    return StoreError(
+        f"batch {path} is damaged ({error}): replace it by the one of a copy of the run"
+    )
 
-    With `sha256` the files must be the ones it was taken over. Raises StoreError for a batch that
-    is missing, damaged or of a newer layout.
+
+def read_attributes(path: Path) -> dict[str, Any]:
+    """Return the attributes of a batch, without reading its arrays or checking anything.
+
+    Raises:
+        OSError: it cannot be read.
+        KeyError, TypeError, ValueError: they do not parse.
     """
-    if not folder.is_dir():
-        raise StoreError(f"batch {folder} is missing: copy that folder from a copy of the run")
-    try:
-        files = read_files(folder)
-    except OSError as error:
-        raise StoreError(f"batch {folder} cannot be read: {error.strerror}") from error
+    if path.is_dir():
+        group = (path / GROUP).read_bytes()
+    else:
+        with path.open("rb") as file:
+            group = archive.first(file)
+    return dict(parsed(group)["attributes"])
+
+
+def read_batch(path: Path, sha256: str | None = None) -> list[Episode]:
+    """Return all episodes of a batch in the order they were written; arrays are read-only views.
+
+    Args:
+        path: of the batch.
+        sha256: that was recorded of its files; None takes any.
+
+    Raises:
+        StoreError: it is missing, damaged, of a newer layout, or not what was recorded.
+    """
+    files = read_files(path)
     if sha256 is not None and digest(files) != sha256:
         raise StoreError(
-            f"batch {folder} is not what was recorded (its sha256 differs): "
-            "replace that folder by the one of a copy of the run"
+            f"batch {path} is not what was recorded (its sha256 differs): "
+            "replace it by the one of a copy of the run"
         )
     try:
         arrays, attributes = zarr3.decode(files)
         layout, offsets = attributes["layout"], attributes["offsets"]
         if layout > LAYOUT:
             raise StoreError(
-                f"batch {folder} has layout {layout}, newer than {LAYOUT}: update enpire"
+                f"batch {path} has layout {layout}, newer than {LAYOUT}: update enpire"
             )
         rows: list[dict[str, NDArray[Any]]] = [{} for _ in attributes["episodes"]]
         for name, array in arrays.items():
@@ -334,16 +363,14 @@ def read_batch(folder: Path, sha256: str | None = None) -> list[Episode]:
                     fields[name] = array[start:stop]
         return [_restore(*each) for each in zip(attributes["episodes"], rows, strict=True)]
     except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(
-            f"batch {folder} is damaged ({error}): replace it by the one of a copy of the run"
-        ) from error
+        raise _damaged(path, error) from error
 
 
-def read_episode(folder: Path, index: int) -> Episode:
+def read_episode(path: Path, index: int) -> Episode:
     """The episode at place `index` of a batch."""
-    episodes = read_batch(folder)
+    episodes = read_batch(path)
     if not 0 <= index < len(episodes):
-        raise StoreError(f"batch {folder} holds {len(episodes)} episodes, none at {index}")
+        raise StoreError(f"batch {path} holds {len(episodes)} episodes, none at {index}")
     return episodes[index]
 
 
@@ -353,5 +380,5 @@ def iterate(folder: Path) -> Iterator[Episode]:
     What is on the disk, whether or not a ledger knows of it: `Run.episodes` is the record.
     """
     for batch in sorted(folder.iterdir()):
-        if batch.is_dir() and not batch.name.startswith("."):
-            yield from read_batch(batch)
+        if batch.is_dir() or batch.suffix == archive.SUFFIX:
+            yield from () if batch.name.startswith(".") else read_batch(batch)

@@ -16,7 +16,7 @@ from enpire.errors import StoreError
 from enpire.json_text import loads
 from enpire.store import orphans, weights, zarr3
 from enpire.store.agreement import differences
-from enpire.store.episodes import read_batch, read_files, read_journal
+from enpire.store.episodes import GROUP, read_batch, read_files, read_journal
 from enpire.store.layout import (
     CONFIG,
     CONFIG_HASH,
@@ -93,7 +93,7 @@ def check(folder: Path) -> Findings:
     except StoreError as error:
         remedy = f"{REPAIR} makes a new one from the batches"
         findings.damage.append(Damage(LEDGER, _plain(error, folder / LEDGER), remedy))
-        findings.damage += _unread_batches(folder)
+        findings.damage += _without_ledger(folder)
         return findings
     with ledger:
         findings.damage += _ledger(folder, ledger, live)
@@ -152,14 +152,21 @@ def _settings(folder: Path, ledger: Ledger, findings: Findings) -> Iterator[Dama
             continue
         if said and weights.sha256_of(path) not in said:
             yield Damage(name, "is not what was written (its sha256 differs)", remedy)
-        try:
-            text = path.read_text(encoding="utf-8")
-            _ = tomllib.loads(text) if name == CONFIG else loads(text)
-        except ValueError as error:
-            yield Damage(name, f"does not parse ({error})", remedy)
-    group = folder / EPISODES / "zarr.json"
-    if not group.is_file() or group.read_bytes() != zarr3.group_file({}):
-        yield Damage(f"{EPISODES}/zarr.json", "is not the head of a zarr group", COPY)
+        yield from _unparsed(path, remedy)
+    group = folder / EPISODES / GROUP
+    folders = any((folder / path).is_dir() for path in orphans.batches_on_disk(folder))
+    if (folders or group.exists()) and (
+        not group.is_file() or group.read_bytes() != zarr3.group_file({})
+    ):
+        yield Damage(f"{EPISODES}/{GROUP}", "is not the head of a zarr group", COPY)
+
+
+def _unparsed(path: Path, remedy: str) -> Iterator[Damage]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        _ = tomllib.loads(text) if path.name == CONFIG else loads(text)
+    except ValueError as error:
+        yield Damage(path.name, f"does not parse ({error})", remedy)
 
 
 def _batches(folder: Path, ledger: Ledger, findings: Findings) -> Iterator[Damage]:
@@ -205,12 +212,22 @@ def _journal(folder: Path, path: str) -> Iterator[Damage]:
             yield Damage(f"{EVIDENCE}/{name}", "is not what was recorded", COPY)
 
 
-def _unread_batches(folder: Path) -> Iterator[Damage]:
-    """Batches beside a ledger that cannot be read, by what they say of themselves."""
+def _without_ledger(folder: Path) -> Iterator[Damage]:
+    """Check the files beside a ledger that cannot be read, by what they say of themselves."""
+    for name in (CONFIG, RESULT):
+        if (folder / name).is_file():
+            yield from _unparsed(folder / name, COPY)
     for path in sorted(orphans.batches_on_disk(folder)):
         try:
-            _ = read_journal(read_files(folder / path)), read_batch(folder / path)
-        except (OSError, StoreError) as error:
+            read_batch(folder / path)
+        except StoreError as error:
+            yield Damage(path, str(error), COPY)
+            continue
+        yield from _journal(folder, path)
+    for path in sorted(orphans.policies_on_disk(folder)):
+        try:
+            weights.read(folder / path, weights.sha256_of(folder / path))
+        except StoreError as error:
             yield Damage(path, str(error), COPY)
 
 

@@ -59,20 +59,20 @@ def journal_of(
     }
 
 
-def read_whole(folder: Path) -> WholeBatch:
+def read_whole(path: Path) -> WholeBatch:
     """A batch with its journal, checked against its own hash if it has one.
 
     Raises:
         StoreError: it is not in good order.
     """
-    episodes = read_batch(folder)
+    episodes = read_batch(path)
     try:
-        files = read_files(folder)
+        files = read_files(path)
         said = read_journal(files)
         journal = Journal() if said is None else _parsed(said)
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"the journal of batch {folder} does not parse ({error!r})") from error
-    batch = Batch(folder, digest(files), sum(map(len, files.values())))
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"the journal of batch {path} does not parse ({error!r})") from error
+    batch = Batch(path, digest(files), sum(map(len, files.values())))
     return WholeBatch(batch, tuple(episodes), journal)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import wraps
-from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, cast
@@ -48,9 +48,9 @@ from enpire.store.schema import (
     corrupt,
     sqlite_errors,
 )
-from enpire.store.search import EpisodeFilter
+from enpire.store.search import EpisodeFilter, one_of
 from enpire.store.snapshot import open_briefly, open_live_copy, open_snapshot
-from enpire.types import Episode, Predicate, Purpose
+from enpire.types import Episode, Outcome, Predicate, Purpose
 
 AT = "at"  # among a decision's numbers: when it was recorded, Unix time [s]
 
@@ -218,12 +218,8 @@ class Ledger(Closing):
                 connection.execute("ALTER TABLE predicates ADD COLUMN accuracy REAL DEFAULT 0")
             if version < 3:
                 connection.execute(EVENTS)
-            connection.execute(chain.TABLE)
-            count = connection.execute("SELECT count(*) FROM episodes").fetchone()[0]
-            connection.execute(
-                "INSERT OR REPLACE INTO run VALUES (?, ?)",
-                (UNCHAINED, f"its first {count} episodes were recorded before there was a chain"),
-            )
+            if version < CHAINED:
+                _begin_chain(connection)
             connection.execute(f"PRAGMA user_version = {VERSION}")
         return "accuracy"
 
@@ -393,21 +389,27 @@ class Ledger(Closing):
     ) -> list[EpisodeRow]:
         """Episodes in the order of commitment. None does not filter, empty lets none by."""
         wanted = {"purpose": purposes, "policy": policies, "round": rounds, "id": ids}
-        conditions = ["TRUE"]
-        values: list[object] = []
-        for column, choices in wanted.items():
-            if choices is not None:
-                conditions.append(f"{column} IN ({', '.join('?' * len(choices))})")
-                values.extend(choices)
+        condition, values = one_of(wanted)
         if without is not None:
-            conditions.append("purpose <> ?")
+            condition += " AND purpose <> ?"
             values.append(without)
         rows = self._rows(
             f"SELECT {EPISODE_COLUMNS} FROM episodes JOIN batches USING (path)"
-            f" WHERE {' AND '.join(conditions)} ORDER BY number",
+            f" WHERE {condition} ORDER BY number",
             values,
         )
         return [episode_row(row) for row in rows]
+
+    @_readable
+    def outcomes(
+        self, purpose: Purpose, policy: str | None = None, round: int | None = None
+    ) -> Counter[Outcome]:
+        """How many episodes came to what; None does not filter."""
+        condition, values = EpisodeFilter(purpose=purpose, policy=policy, round=round).condition()
+        rows = self._rows(
+            f"SELECT outcome, count(*) FROM episodes WHERE {condition} GROUP BY outcome", values
+        )
+        return Counter({Outcome(outcome): count for outcome, count in rows})
 
     @_readable
     def episodes_since(self, number: int) -> list[tuple[int, EpisodeRow]]:
@@ -517,13 +519,15 @@ class Ledger(Closing):
 
         They are those of `intervals`, in a tenth of the time.
         """
-        rows = self._rows(
-            "SELECT start_s, end_s, station, phase FROM intervals"
-            " ORDER BY station, phase, start_s, number"
-        )
+        parts: defaultdict[tuple[int, str], list[tuple[float, float]]] = defaultdict(list)
+        for start, end, station, phase in self._rows(
+            "SELECT start_s, end_s, station, phase FROM intervals ORDER BY number"
+        ):
+            parts[station, phase].append((start, end))
         found: dict[int, dict[Phase, list[tuple[float, float]]]] = {}
-        for (station, phase), part in groupby(rows, itemgetter(2, 3)):
-            found.setdefault(station, {})[Phase(phase)] = [row[:2] for row in part]
+        for (station, phase), part in sorted(parts.items()):
+            part.sort(key=itemgetter(0))  # nearly in order: sooner than SQLite's sorting
+            found.setdefault(station, {})[Phase(phase)] = part
         return found
 
     def robot_seconds(self) -> dict[Phase, float]:
@@ -660,6 +664,15 @@ class Ledger(Closing):
                 "SELECT * FROM sealed ORDER BY attempt"
             )
         ]
+
+
+def _begin_chain(connection: sqlite3.Connection) -> None:
+    connection.execute(chain.TABLE)
+    count = connection.execute("SELECT count(*) FROM episodes").fetchone()[0]
+    connection.execute(
+        "INSERT OR REPLACE INTO run VALUES (?, ?)",
+        (UNCHAINED, f"its first {count} episodes were recorded before there was a chain"),
+    )
 
 
 def _record_again(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 from enpire.errors import StoreError
 from enpire.store.durable import TEMPORARY_PREFIX, disk_errors, fsync
 from enpire.store.journal import WholeBatch, read_whole
-from enpire.store.layout import BATCH, EPISODES, EVIDENCE, LOST, POLICIES
+from enpire.store.layout import BATCH, EPISODES, EVIDENCE, LOST, POLICIES, batch_number
 from enpire.store.ledger import Ledger
 
 
@@ -62,8 +63,8 @@ def set_aside(folder: Path, paths: Iterable[str], why: str = "has no row") -> li
 def batches_on_disk(folder: Path) -> set[str]:
     """Paths of all batches of a run, relative to its folder."""
     at = folder / EPISODES
-    found = at.iterdir() if at.is_dir() else ()
-    return {f"{EPISODES}/{path.name}" for path in found if BATCH.fullmatch(path.name)}
+    found = os.listdir(at) if at.is_dir() else ()
+    return {f"{EPISODES}/{name}" for name in found if BATCH.fullmatch(name)}
 
 
 def policies_on_disk(folder: Path) -> set[str]:
@@ -84,7 +85,7 @@ def _temporary(folder: Path) -> list[str]:
 
 def _frames_on_disk(folder: Path, without: Iterable[str]) -> set[str]:
     """Pictures of batches other than those at `without`."""
-    known = {Path(path).name for path in without}
+    known = {batch_number(path) for path in without}
     pictures = (folder / EVIDENCE).glob("[!.]*.png")
     return {f"{EVIDENCE}/{p.name}" for p in pictures if p.name.split("-")[0] not in known}
 

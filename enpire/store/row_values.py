@@ -55,7 +55,9 @@ def episode_values(episode: Episode, path: str, position: int) -> tuple[object, 
 def predicate_of(row: Sequence[Any]) -> Predicate:
     """Return the predicate that a row says."""
     name, value, threshold, unit, at_least, accuracy = row
-    return Predicate(name, real(value), real(threshold), unit, bool(at_least), real(accuracy))
+    if value is None or threshold is None or accuracy is None:  # few, and this is called often
+        value, threshold, accuracy = real(value), real(threshold), real(accuracy)
+    return Predicate(name, value, threshold, unit, bool(at_least), accuracy)
 
 
 def episode_row(row: tuple[Any, ...]) -> EpisodeRow:

@@ -3,7 +3,7 @@
 config.toml      what was asked for
 ledger.sqlite    what happened; an episode or a policy exists when it has a row here
 ledger.sha256    of that file, while no process writes (`seal.py`)
-episodes/        zarr v3 group of batches
+episodes/        batches, each a zarr v3 group in a zip archive
 evidence/        what cameras showed the verifier, <batch>-<place in it>-<camera>.png
 policies/        *.safetensors
 stress/          what policies achieve under changes, <policy>.json (`stress.py`)
@@ -39,12 +39,12 @@ from numpy.typing import NDArray
 
 from enpire.closing import Closing
 from enpire.errors import StoreError
-from enpire.store import schema, weights, zarr3
+from enpire.store import schema, weights
+from enpire.store.archive import SUFFIX
 from enpire.store.durable import disk_errors, fsync, publish_file
 from enpire.store.episodes import frozen, write_batch
 from enpire.store.journal import journal_of, record_again
 from enpire.store.layout import (
-    BATCH,
     CONFIG,
     CONFIG_HASH,
     EPISODES,
@@ -56,6 +56,7 @@ from enpire.store.layout import (
     RESULT,
     RESULT_HASH,
     SEAL,
+    batch_number,
 )
 from enpire.store.ledger import Ledger
 from enpire.store.lock import WriterLock, is_held, short_reading, without_short_readers
@@ -260,10 +261,10 @@ class Run(Closing):
                 return
             kept = [frozen(episode) for episode in episodes]
             self._require_new([episode.id for episode in kept])
-            path = f"{EPISODES}/{self._free_batch():08d}"
+            path = f"{EPISODES}/{self._free_batch():08d}{SUFFIX}"
             # File first, row last. A file whose row fails is left for the next opening: after a
             # failed commit only the ledger, read anew, can say whether the row is there.
-            frames = self._keep_frames(Path(path).name, kept)
+            frames = self._keep_frames(batch_number(path), kept)
             kept = [replace(e, verdict=replace(e.verdict, frames=())) for e in kept]
             journal = journal_of(self.ledger, intervals, frames)
             batch = write_batch(self.folder / path, kept, journal)
@@ -292,14 +293,14 @@ class Run(Closing):
             path
             for row in rows
             for path in sorted(
-                (self.folder / EVIDENCE).glob(f"{Path(row.path).name}-{row.index}-*.png")
+                (self.folder / EVIDENCE).glob(f"{batch_number(row.path)}-{row.index}-*.png")
             )
         ]
 
     def _free_batch(self) -> int:
         if not self._next_batch:
-            names = (p.name for p in (self.folder / EPISODES).iterdir())
-            self._next_batch = max((int(n) for n in names if BATCH.fullmatch(n)), default=0) + 1
+            numbers = (int(batch_number(path)) for path in batches_on_disk(self.folder))
+            self._next_batch = max(numbers, default=0) + 1
         number = self._next_batch
         self._next_batch += 1
         return number
@@ -461,7 +462,6 @@ def _lay_out(folder: Path, config: str) -> None:
         with disk_errors(folder):
             (folder / EPISODES).mkdir()
             (folder / POLICIES).mkdir()
-        publish_file(folder / EPISODES / "zarr.json", zarr3.group_file({}))
         publish_file(folder / CONFIG, config.encode())
         schema.create(folder / LEDGER, facts_of_config(config))
     except StoreError:

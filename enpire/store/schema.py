@@ -14,9 +14,9 @@ from enpire.store import chain
 from enpire.store.chain import ChainEnd
 from enpire.store.durable import disk_errors, fsync, full_disk, temporary_name
 
-VERSION = 4
+VERSION = 5
 """Schema version, in SQLite's `user_version`. Since 2 predicates have an accuracy; since 3 there
-are events of campaigns; since 4 a chain (`chain.py`)."""
+are events of campaigns; since 4 a chain (`chain.py`); since 5 a batch is an archive."""
 
 CHAINED = 4  # the first version with a chain
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 
 from enpire.types import Outcome, Purpose
@@ -29,3 +30,13 @@ class EpisodeFilter:
         given = {name: value for name, value in wanted.items() if value is not None}
         terms = [f"{name} = ?" for name in given]
         return " AND ".join(["TRUE", *terms]), list(given.values())
+
+
+def one_of(wanted: Mapping[str, Collection[object] | None]) -> tuple[str, list[object]]:
+    """Return a condition in SQL, and its values: each column has one of its choices.
+
+    None lets all by, and an empty collection none.
+    """
+    given = {column: choices for column, choices in wanted.items() if choices is not None}
+    terms = [f"{column} IN ({', '.join('?' * len(of))})" for column, of in given.items()]
+    return " AND ".join(["TRUE", *terms]), [value for of in given.values() for value in of]

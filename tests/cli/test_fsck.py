@@ -165,7 +165,7 @@ def test_an_older_ledger_is_brought_up_to_its_batches(
     with pytest.raises(StoreError, match=r"11 in all.*enpire fsck .* --repair"):
         Run.open(folder, writable=True)
     lines = _damage(capsys, folder)
-    assert "episodes/00000001: is whole and has no row" in lines
+    assert "episodes/00000001.zip: is whole and has no row" in lines
     _said(capsys, "fsck", str(folder), "--repair")
     with Run.open(folder, writable=True) as run:
         assert len(run.episodes(without=None)) == 26
@@ -191,10 +191,10 @@ def test_repair_takes_over_what_the_chain_vouches_for(
 def test_one_missing_batch_blocks_no_report(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (folder / "episodes" / "00000003").rename(folder.parent / "elsewhere")
-    assert "episodes/00000003: is missing" in _damage(capsys, folder)
+    (folder / "episodes" / "00000003.zip").rename(folder.parent / "elsewhere")
+    assert "episodes/00000003.zip: is missing" in _damage(capsys, folder)
     code, said, _ = _said(capsys, "show", str(folder))
-    assert (code, said["damage"]) == (1, ["episodes/00000003: is recorded and missing"])
+    assert (code, said["damage"]) == (1, ["episodes/00000003.zip: is recorded and missing"])
     assert said["success"] == 1.0
 
 

@@ -20,9 +20,9 @@ from enpire.policies import ChunkPolicy, ChunkSpec, load, metadata
 from enpire.policies.remote.wire import pack, unpack
 from enpire.safety.messages import SetpointRequest
 from enpire.safety.station import load_station
-from enpire.store import Run
+from enpire.store import Run, archive
 from enpire.store.curves import CurveReader, training_curve
-from enpire.store.episodes import write_batch
+from enpire.store.episodes import read_files, write_batch
 from enpire.store.journal import read_whole
 from enpire.store.ledger import Ledger
 from enpire.store.weights import read, sha256_of, to_bytes
@@ -106,27 +106,23 @@ def _addresses() -> Door:
 
 
 def _of_a_batch(folder: Path) -> list[Door]:
-    """Its head and an array's; the bytes of an array may be any."""
-    batch = folder / "00000001"
-    write_batch(batch, [episode("a"), episode("b", 3)])
-    return [
-        Door(f"a batch's {name}", 20_000, (path.read_bytes(),), _replacing(path, batch))
-        for name in ("zarr.json", "actions/zarr.json", "actions/c.0.0")
-        for path in (batch / name,)
-    ]
+    """Its archive, then what a sound one holds: its head, an array's, the bytes of an array."""
+    batch = write_batch(folder / "00000001.zip", [episode("a"), episode("b", 3)]).path
+    whole, files = batch.read_bytes(), read_files(batch)
 
-
-def _replacing(path: Path, batch: Path) -> Callable[[bytes], object]:
-    whole = path.read_bytes()
-
-    def give(data: bytes) -> None:
-        path.write_bytes(data)
+    def reading(data: bytes) -> None:
+        batch.write_bytes(data)
         try:
             read_whole(batch)
         finally:
-            path.write_bytes(whole)
+            batch.write_bytes(whole)
 
-    return give
+    def of(name: str) -> Door:
+        give = lambda data: reading(archive.pack({**files, name: data}))  # noqa: E731
+        return Door(f"a batch's {name}", 20_000, (files[name],), give)
+
+    names = ("zarr.json", "actions/zarr.json", "actions/c.0.0")
+    return [Door("a batch", 20_000, (whole,), reading), *map(of, names)]
 
 
 def _weights(path: Path) -> Door:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from enpire.environment import Parameter, load_task, read_symmetry
-from enpire.errors import RecipeError
+from enpire.errors import RecipeError, TrainerKilledError
 from enpire.improvement import recipe as recipes
 from enpire.improvement.recipe import Candidate
 from enpire.improvement.training_process import (
@@ -133,8 +133,9 @@ def test_what_goes_wrong_there_is_said(
 ) -> None:
     path = tmp_path / "mine.py"
     path.write_text(MINE)
-    with pytest.raises(RecipeError, match=words):
+    with pytest.raises(RecipeError, match=words) as raised:
         ended(beside.begin(run, asked(str(path), does=does)))
+    assert isinstance(raised.value, TrainerKilledError) == (does == "dies")
     assert ended(beside.begin(run, asked("bc"))).policy.spec == SPEC  # and the next is as ever
 
 

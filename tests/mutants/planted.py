@@ -52,11 +52,18 @@ STORE = (
         (DURABLE,),
     ),
     Mutant(
-        "files of a batch are not forced to the disk before its name",
+        "files of a folder are not forced to the disk before its name",
         "store/durable.py",
         "                    fsync(Path(folder, name))\n",
         "                    pass\n",
         (DURABLE,),
+    ),
+    Mutant(
+        "only the content of an archive is held against what was written",
+        "store/archive.py",
+        "        if data[at : at + len(part)] != part:\n",
+        "        if part in files.values() and data[at : at + len(part)] != part:\n",
+        ("store/test_archive.py",),
     ),
     Mutant(
         "the ledger is not forced to the disk",

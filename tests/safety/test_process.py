@@ -18,7 +18,7 @@ import pytest
 from benchmarks import safety as bench
 from enpire.cli import main
 from enpire.errors import SafetyError, StoreError, UsageError
-from enpire.safety.client import StationClient
+from enpire.safety.client import GONE_S, StationClient
 from enpire.safety.launch import Supervision
 from enpire.safety.machine import Mode
 from enpire.safety.permit import Permit, permit, write_passed
@@ -128,6 +128,21 @@ def test_it_holds_and_ends_with_its_owner(station) -> None:
         time.sleep(0.02)
     else:
         pytest.fail("it outlives its owner")
+
+
+def test_a_supervisor_that_is_killed_is_missed_and_another_takes_its_place(station) -> None:
+    supervision = Supervision(station, Permit.DRY)
+    client = StationClient(supervision.folder)
+    wait(client, *Mode)
+    supervision.process.kill()
+    supervision.process.wait()
+    time.sleep(GONE_S)
+    with pytest.raises(SafetyError, match="nothing for a while"):
+        client.status()
+    with pytest.raises(SafetyError):
+        supervision.ask("park")
+    with Supervision(station, Permit.DRY) as again:
+        wait(StationClient(again.folder), *Mode)
 
 
 def test_a_station_has_one_supervisor(station) -> None:

@@ -12,9 +12,10 @@ import pytest
 import enpire
 from enpire.errors import EnpireError, StoreError
 from enpire.store import Run
+from enpire.store.episodes import read_files
 from enpire.types import Outcome, Purpose, Verdict
 from tests.cli.made_run import made
-from tests.store.samples import episode, same
+from tests.store.samples import alter, episode, same
 
 
 @pytest.fixture(scope="module")
@@ -117,8 +118,8 @@ def test_a_damaged_run_opens_and_says_what_is_wrong(tmp_path: Path) -> None:
     (folder / "policies" / "policy-0.safetensors").unlink()
     with Run.open(folder) as store:
         batch = folder / store.ledger.episodes()[0].path
-    group = batch / "zarr.json"
-    group.write_text(group.read_text().replace('"ok"', '"no"'))
+    group = read_files(batch)["zarr.json"]
+    alter(batch, "zarr.json", group.replace(b'"ok"', b'"no"'))
     run = enpire.Run(folder)
     assert any("policy-0" in line for line in run.damage)
     with pytest.raises(StoreError, match="not what was recorded"):

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import zarr
 
+from enpire.store.archive import pack
+from enpire.store.episodes import read_files
 from enpire.types import Episode, Outcome, Predicate, Purpose, Times, Verdict
 
 
@@ -52,3 +56,26 @@ def same(a: Any, b: Any) -> bool:
     if isinstance(a, float) and math.isnan(a):
         return math.isnan(b)
     return bool(a == b)
+
+
+def group(batch: Path) -> zarr.Group:
+    """A batch as any program opens it that knows zarr."""
+    return zarr.open_group(zarr.storage.ZipStore(batch, mode="r"), mode="r")
+
+
+def alter(batch: Path, name: str, content: bytes | None) -> None:
+    """Give a batch other content of one of its files, or none, in an archive that is in order."""
+    files = read_files(batch)
+    del files[name]
+    batch.write_bytes(pack(files if content is None else {**files, name: content}))
+
+
+def as_folder(batch: Path) -> Path:
+    """Make a batch a folder, as all were until version 4 of the ledger."""
+    files = read_files(batch)
+    folder = batch.with_suffix("")
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    batch.unlink()
+    return folder

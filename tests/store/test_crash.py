@@ -94,9 +94,7 @@ while True:
 def _files(run: Run) -> tuple[set[str], set[str]]:
     """Batches and policies that a reader of the folder would see."""
     episodes, policies = (os.listdir(run.folder / name) for name in ("episodes", "policies"))
-    return {f"episodes/{n}" for n in episodes} - {"episodes/zarr.json"}, {
-        f"policies/{n}" for n in policies
-    }
+    return {f"episodes/{n}" for n in episodes}, {f"policies/{n}" for n in policies}
 
 
 def _assert_whole(run: Run) -> list[str]:
@@ -121,7 +119,7 @@ def test_killed_at_every_step(tmp_path: Path) -> None:
         with Run.open(folder, writable=True) as run:
             ids = _assert_whole(run)
             seen.append((len(ids), len(run.ledger.policies())))
-    assert len(folders) > 30
+    assert len(folders) > 12
     assert seen == sorted(seen), "what is recorded only grows with the steps taken"
     assert set(seen) == {(2, 1), (4, 1), (4, 2)}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -18,13 +19,15 @@ from enpire.store.episodes import (
     digest,
     frozen,
     iterate,
+    read_attributes,
     read_batch,
     read_episode,
+    read_files,
     write_batch,
 )
 from enpire.types import Episode, Purpose
 
-from .samples import episode, same
+from .samples import alter, as_folder, episode, group, same
 from .strategies import batches
 
 
@@ -32,19 +35,21 @@ from .strategies import batches
 @settings(max_examples=60)
 def test_round_trip_is_exact(episodes: list[Episode]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        batch = write_batch(Path(folder, "b"), episodes)
+        batch = write_batch(Path(folder, "b.zip"), episodes)
         assert same(read_batch(batch.path, batch.sha256), episodes)
+        assert os.listdir(folder) == ["b.zip"]
+        assert same(read_batch(as_folder(batch.path), batch.sha256), episodes), "as it once was"
 
 
 def test_plain_zarr_opens_a_batch(tmp_path: Path) -> None:
     episodes = [episode("a", 4), episode("b", 0), episode("c", 7)]
-    write_batch(tmp_path / "b", episodes)
-    group = zarr.open_group(tmp_path / "b", mode="r")
-    offsets = group.attrs["offsets"]
+    write_batch(tmp_path / "b.zip", episodes)
+    opened = group(tmp_path / "b.zip")
+    offsets = opened.attrs["offsets"]
     assert offsets == [0, 4, 4, 11]
     for name in ("observations", "actions", "stamps", "rewards"):
         whole = np.concatenate([getattr(e, name) for e in episodes])
-        array = group[name]
+        array = opened[name]
         assert isinstance(array, zarr.Array)
         assert array.dtype == whole.dtype
         np.testing.assert_array_equal(array[...], whole)
@@ -53,7 +58,7 @@ def test_plain_zarr_opens_a_batch(tmp_path: Path) -> None:
 def test_what_arms_were_sent_survives(tmp_path: Path) -> None:
     rows = np.arange(8, dtype=np.float32).reshape(4, 2)
     recorded = replace(episode("a", 4), joints=rows, setpoints=rows + 1)
-    batch = write_batch(tmp_path / "b", [recorded, episode("b", 3)])
+    batch = write_batch(tmp_path / "b.zip", [recorded, episode("b", 3)])
     first, second = read_batch(batch.path, batch.sha256)
     np.testing.assert_array_equal(first.joints, rows)
     np.testing.assert_array_equal(first.setpoints, rows + 1)
@@ -61,18 +66,18 @@ def test_what_arms_were_sent_survives(tmp_path: Path) -> None:
     assert second.setpoints.shape == (3, 2)
     other = replace(episode("c", 4), joints=rows[:, :1], setpoints=rows[:, :1])
     with pytest.raises(StoreError, match="different robots"):
-        write_batch(tmp_path / "c", [recorded, other])
+        write_batch(tmp_path / "c.zip", [recorded, other])
 
 
 def test_who_intervened_survives(tmp_path: Path) -> None:
     helped = episode("a", 4, intervened=np.array([False, False, True, True]))
-    batch = write_batch(tmp_path / "b", [helped, episode("b", 3)])
+    batch = write_batch(tmp_path / "b.zip", [helped, episode("b", 3)])
     first, second = read_batch(batch.path, batch.sha256)
     assert first.intervened.tolist() == [False, False, True, True]
     assert first.helped
     assert second.intervened.tolist() == [False] * 3
     assert not second.helped
-    column = zarr.open_group(batch.path, mode="r")["intervened"]
+    column = group(batch.path)["intervened"]
     assert isinstance(column, zarr.Array)
     assert column.dtype == bool
     np.testing.assert_array_equal(column[...], [False, False, True, True, False, False, False])
@@ -81,24 +86,24 @@ def test_who_intervened_survives(tmp_path: Path) -> None:
 def test_the_way_back_before_help_survives(tmp_path: Path) -> None:
     flags = np.array([False, True, True, True])
     back = np.array([False, True, True, False])
-    batch = write_batch(tmp_path / "b", [episode("a", 4, intervened=flags, rewound=back)])
+    batch = write_batch(tmp_path / "b.zip", [episode("a", 4, intervened=flags, rewound=back)])
     (read,) = read_batch(batch.path, batch.sha256)
     assert read.rewound.tolist() == back.tolist()
     assert read.intervened.tolist() == flags.tolist()
-    assert zarr.open_group(batch.path, mode="r").attrs["layout"] == 4
-    write_batch(tmp_path / "c", [episode("a", 4, intervened=flags)])
-    group = zarr.open_group(tmp_path / "c", mode="r")
-    assert group.attrs["layout"] == 2, "others can be read by who knows of no way back"
-    assert "rewound" not in group
-    assert not read_episode(tmp_path / "c", 0).rewound.any()
+    assert group(batch.path).attrs["layout"] == 4
+    write_batch(tmp_path / "c.zip", [episode("a", 4, intervened=flags)])
+    opened = group(tmp_path / "c.zip")
+    assert opened.attrs["layout"] == 2, "others can be read by who knows of no way back"
+    assert "rewound" not in opened
+    assert not read_episode(tmp_path / "c.zip", 0).rewound.any()
 
 
 def test_where_nobody_intervened_a_batch_is_as_it_always_was(tmp_path: Path) -> None:
-    write_batch(tmp_path / "b", [episode("a", 4)])
-    group = zarr.open_group(tmp_path / "b", mode="r")
-    assert sorted(group) == ["actions", "observations", "rewards", "stamps"]
-    assert group.attrs["layout"] == 1
-    assert read_episode(tmp_path / "b", 0).intervened.tolist() == [False] * 4
+    write_batch(tmp_path / "b.zip", [episode("a", 4)])
+    opened = group(tmp_path / "b.zip")
+    assert sorted(opened) == ["actions", "observations", "rewards", "stamps"]
+    assert opened.attrs["layout"] == 1
+    assert read_episode(tmp_path / "b.zip", 0).intervened.tolist() == [False] * 4
 
 
 @pytest.mark.parametrize("purpose", [Purpose.EVALUATION, Purpose.SEALED])
@@ -109,30 +114,36 @@ def test_an_evaluation_in_which_somebody_helped_is_none(purpose: Purpose) -> Non
 
 
 def test_plain_zarr_opens_an_empty_batch(tmp_path: Path) -> None:
-    write_batch(tmp_path / "b", [episode("a", 0)])
-    array = zarr.open_group(tmp_path / "b", mode="r")["observations"]
+    write_batch(tmp_path / "b.zip", [episode("a", 0)])
+    array = group(tmp_path / "b.zip")["observations"]
     assert isinstance(array, zarr.Array)
     assert array[...].shape == (0, 6)  # type: ignore[union-attr]
 
 
 def test_one_episode_and_all_of_a_folder(tmp_path: Path) -> None:
-    write_batch(tmp_path / "2", [episode("c")])
-    write_batch(tmp_path / "1", [episode("a"), episode("b")])
-    assert read_episode(tmp_path / "1", 1).id == "b"
+    write_batch(tmp_path / "2.zip", [episode("c")])
+    write_batch(tmp_path / "1.zip", [episode("a"), episode("b")])
+    assert read_episode(tmp_path / "1.zip", 1).id == "b"
     assert [e.id for e in iterate(tmp_path)] == ["a", "b", "c"]
     with pytest.raises(StoreError, match="holds 2 episodes, none at 2"):
-        read_episode(tmp_path / "1", 2)
+        read_episode(tmp_path / "1.zip", 2)
 
 
 def test_size_and_hash_are_those_of_the_files(tmp_path: Path) -> None:
-    batch = write_batch(tmp_path / "b", [episode()])
-    files = {
-        p.relative_to(batch.path).as_posix(): p.read_bytes()
-        for p in batch.path.rglob("*")
-        if p.is_file()
-    }
+    batch = write_batch(tmp_path / "b.zip", [episode()])
+    files = read_files(batch.path)
     assert batch.bytes == sum(map(len, files.values()))
     assert batch.sha256 == digest(files)
+    folder = as_folder(batch.path)
+    assert read_files(folder) == files
+    assert digest(read_files(folder)) == batch.sha256
+
+
+def test_what_a_batch_is_about_is_read_without_its_arrays(tmp_path: Path) -> None:
+    batch = write_batch(tmp_path / "b.zip", [episode("a"), episode("b")])
+    said = read_attributes(batch.path)
+    assert [each["id"] for each in said["episodes"]] == ["a", "b"]
+    assert read_attributes(as_folder(batch.path)) == said
 
 
 def test_hash_sees_where_a_name_ends() -> None:
@@ -140,26 +151,29 @@ def test_hash_sees_where_a_name_ends() -> None:
 
 
 def test_an_altered_batch_is_refused(tmp_path: Path) -> None:
-    batch = write_batch(tmp_path / "b", [episode()])
-    chunk = batch.path / "stamps" / "c.0"
-    chunk.write_bytes(bytes(len(chunk.read_bytes())))
+    batch = write_batch(tmp_path / "b.zip", [episode()])
+    alter(batch.path, "stamps/c.0", bytes(40))
     with pytest.raises(StoreError, match="sha256 differs"):
         read_batch(batch.path, batch.sha256)
 
 
+@pytest.mark.parametrize("folder", [False, True])
 @pytest.mark.parametrize("damage", ["actions/c.0.0", "actions/zarr.json", "zarr.json"])
-def test_a_batch_that_lost_a_file_is_refused(tmp_path: Path, damage: str) -> None:
-    batch = write_batch(tmp_path / "b", [episode()])
-    (batch.path / damage).unlink()
+def test_a_batch_that_lost_a_file_is_refused(tmp_path: Path, damage: str, folder: bool) -> None:
+    path = write_batch(tmp_path / "b.zip", [episode()]).path
+    if folder:
+        path = as_folder(path)
+        (path / damage).unlink()
+    else:
+        alter(path, damage, None)
     with pytest.raises(StoreError, match=r"damaged.*replace it"):
-        read_batch(batch.path)
+        read_batch(path)
 
 
 def test_a_newer_layout_is_refused(tmp_path: Path) -> None:
-    batch = write_batch(tmp_path / "b", [episode()])
-    (batch.path / "zarr.json").write_bytes(
-        zarr3.group_file({"layout": LAYOUT + 1, "offsets": [], "episodes": []})
-    )
+    batch = write_batch(tmp_path / "b.zip", [episode()])
+    newer = zarr3.group_file({"layout": LAYOUT + 1, "offsets": [], "episodes": []})
+    alter(batch.path, "zarr.json", newer)
     with pytest.raises(StoreError, match="newer than 4: update enpire"):
         read_batch(batch.path)
 
@@ -192,9 +206,9 @@ def test_an_episode_against_its_contract_is_refused(changes: dict[str, object], 
 def test_a_batch_of_two_widths_is_refused(tmp_path: Path) -> None:
     odd = episode("b", actions=np.zeros((5, 2), np.float32))
     with pytest.raises(StoreError, match="'b' has 2 actions a row, 'a' has 3"):
-        write_batch(tmp_path / "b", [episode("a"), odd])
+        write_batch(tmp_path / "b.zip", [episode("a"), odd])
     with pytest.raises(StoreError, match="empty"):
-        write_batch(tmp_path / "b", [])
+        write_batch(tmp_path / "b.zip", [])
     assert not list(tmp_path.iterdir())
 
 
@@ -208,9 +222,9 @@ def test_pictures_survive_with_the_rows_they_are_of(tmp_path: Path) -> None:
     pictures = rng.integers(0, 256, (2, 1, 4, 4, 3), dtype=np.uint8)
     filmed = episode("a", 4, pictures=pictures, pictured=np.array([0, 4]))
     episodes = [episode("b", 3), filmed, episode("c", 2)]
-    batch = write_batch(tmp_path / "b", episodes)
+    batch = write_batch(tmp_path / "b.zip", episodes)
     assert same(read_batch(batch.path, batch.sha256), episodes)
-    column = zarr.open_group(batch.path, mode="r")["pictures"]
+    column = group(batch.path)["pictures"]
     assert isinstance(column, zarr.Array)
     np.testing.assert_array_equal(column[...], pictures)
 

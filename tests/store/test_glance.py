@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import threading
 import time
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from enpire.errors import LockedError, StoreError
 from enpire.store import LogEntry, Run
+from enpire.store.fsck import check
 from enpire.store.layout import LEDGER, SEAL
 from enpire.store.lock import short_reading, without_short_readers
 from enpire.store.search import EpisodeFilter
@@ -77,6 +79,29 @@ def test_a_writer_that_ends_waits_for_who_glances(tmp_path: Path) -> None:
         assert len(seen.ledger.episodes_since(0)) == 1
     closing.join()
     assert _names(run.folder) == LEFT
+
+
+def test_who_is_killed_in_a_glance_keeps_no_writer_waiting(tmp_path: Path) -> None:
+    """As a dashboard may be, at any moment."""
+    run = Run.create(tmp_path / "run", {})
+    run.add_episodes([episode("a")])
+    reads, writes = os.pipe()
+    child = os.fork()
+    if not child:
+        with Run.glance(run.folder):
+            os.write(writes, b".")
+            signal.pause()
+    assert os.read(reads, 1) == b"."
+    closing = threading.Thread(target=run.close)
+    closing.start()
+    closing.join(0.05)
+    assert closing.is_alive(), "it waits for who glances"
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    closing.join(10.0)
+    assert not closing.is_alive()
+    assert _names(run.folder) == LEFT
+    assert not check(run.folder).damage
 
 
 def test_a_ledger_that_is_being_closed_is_read_again_later(tmp_path: Path) -> None:

@@ -181,7 +181,7 @@ def _pragma(path: Path, text: str) -> None:
 def test_a_newer_schema_is_refused(ledger: Ledger) -> None:
     ledger.close()
     _pragma(ledger.path, f"user_version = {schema.VERSION + 1}")
-    with pytest.raises(StoreError, match="schema version 5, this enpire knows 4: update"):
+    with pytest.raises(StoreError, match="schema version 6, this enpire knows 5: update"):
         Ledger(ledger.path, writable=True)
 
 

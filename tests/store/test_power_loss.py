@@ -62,7 +62,7 @@ def _states(disk: PowerLoss, tmp_path: Path, count: int) -> int:
 @pytest.mark.medium
 def test_some_hundred_states(tmp_path: Path) -> None:
     disk = _recorded(tmp_path / "run")
-    assert len(disk.calls) > 50
+    assert len(disk.calls) > 30
     assert _states(disk, tmp_path, 300) == 300
 
 

@@ -27,7 +27,7 @@ from enpire.store.episodes import read_batch
 from enpire.store.stored_episode import BatchReader
 from enpire.types import Episode, Frame, Outcome, Purpose, Verdict
 
-from .samples import episode, same
+from .samples import alter, episode, same
 
 CONFIG = {"task": "zip_tie", "robots": 4, "train": {"steps": 100, "rate": 1e-4}}
 
@@ -63,7 +63,7 @@ def test_episodes_survive_reopening(run: Run) -> None:
         assert again.config == CONFIG
         assert same(again.episodes(), episodes)
         assert len(again.ledger.intervals()) == 1
-        assert again.ledger.batches() == {f"episodes/0000000{i}" for i in (1, 2, 3)}
+        assert again.ledger.batches() == {f"episodes/0000000{i}.zip" for i in (1, 2, 3)}
 
 
 def test_each_batch_is_read_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +82,7 @@ def test_each_batch_is_read_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
         assert [len(e) for e in again.episodes()] == [5, 5]
         again.add_episodes([episode("c")])
         assert [len(e) for e in again.episodes(rounds=[1])] == [5, 5, 5]
-        assert [path.name for path in reads] == ["00000001", "00000002"]
+        assert [path.name for path in reads] == ["00000001.zip", "00000002.zip"]
 
 
 def test_arrays_beyond_what_fits_are_read_again(run: Run) -> None:
@@ -130,7 +130,7 @@ def test_an_id_is_used_once(run: Run) -> None:
 def test_an_altered_batch_is_not_read(run: Run) -> None:
     run.add_episodes([episode("a")])
     with _reopen(run) as again:
-        (again.folder / "episodes/00000001/actions/c.0.0").write_bytes(bytes(60))
+        alter(again.folder / "episodes/00000001.zip", "actions/c.0.0", bytes(60))
         (altered,) = again.episodes()
         for name in ("actions", "packs"):
             with pytest.raises(StoreError, match="sha256 differs"):
@@ -229,19 +229,20 @@ def test_opening_for_writing_deletes_nothing(run: Run) -> None:
     run.add_episodes([episode("a")])
     run.save_policy("p", {"w": np.zeros(2)}, {})
     run.close()
-    shutil.copytree(run.folder / "episodes/00000001", run.folder / "episodes/00000002")
-    (run.folder / "episodes/00000002/zarr.json").write_bytes(b"{")
-    (run.folder / "episodes/.tmp-7-00000003/actions").mkdir(parents=True)
+    shutil.copy(run.folder / "episodes/00000001.zip", run.folder / "episodes/00000002.zip")
+    alter(run.folder / "episodes/00000002.zip", "zarr.json", b"{")
+    (run.folder / "episodes/.tmp-7-00000003/actions").mkdir(parents=True)  # of an older enpire
     (run.folder / "episodes/.tmp-7-00000003/actions/c.0.0").write_bytes(b"1")
+    (run.folder / "episodes/.tmp-7-00000004.zip").write_bytes(b"PK")
     (run.folder / "policies/q.safetensors").write_bytes(b"weights")
     (run.folder / ".tmp-7-result.json").write_bytes(b"")
     (run.folder / "notes.txt").write_text("a person's own")
     (run.folder / "ledger.sha256").unlink()  # of a ledger that nobody writes
     files = sum(path.is_file() for path in run.folder.rglob("*"))
     Run.open(run.folder).close()
-    assert (run.folder / "episodes/00000002").exists(), "a reader moves nothing"
+    assert (run.folder / "episodes/00000002.zip").exists(), "a reader moves nothing"
     with Run.open(run.folder, writable=True) as again:
-        assert sorted(os.listdir(again.folder / "episodes")) == ["00000001", "zarr.json"]
+        assert sorted(os.listdir(again.folder / "episodes")) == ["00000001.zip"]
         assert os.listdir(again.folder / "policies") == ["p.safetensors"]
         assert (again.folder / "notes.txt").exists()
         assert not (again.folder / ".tmp-7-result.json").exists()
@@ -275,17 +276,17 @@ def test_a_batch_whose_writer_died_before_its_row_gets_it(run: Run) -> None:
     with Run.open(run.folder, writable=True) as again:
         assert [e.id for e in again.episodes()] == ["a", "b0"]
         assert again.ledger.intervals() == [Interval(0, Phase.EXECUTE, 0.0, 1.0, "b0")]
-        assert "episodes/00000002 got its row" in again.notes[0]
+        assert "episodes/00000002.zip got its row" in again.notes[0]
     assert _reopened(run) == []
 
 
 def test_an_older_ledger_stops_the_opening(run: Run) -> None:
     _without_newest_row(run, batches=3)
-    match = r"00000002 is whole and its ledger has no row of it \(3 in all\).*fsck .* --repair"
+    match = r"00000002\.zip is whole and its ledger has no row of it \(3 in all\).*fsck .* --repair"
     for _ in range(2):
         with pytest.raises(StoreError, match=match):
             Run.open(run.folder, writable=True)
-    assert len(os.listdir(run.folder / "episodes")) == 5
+    assert len(os.listdir(run.folder / "episodes")) == 4
     assert not (run.folder / "lost").exists()
 
 
@@ -296,7 +297,7 @@ def test_a_ledger_without_its_write_ahead_log_stops_the_opening(run: Run) -> Non
     shutil.copytree(run.folder, copy, ignore=shutil.ignore_patterns("*-wal", "*-shm"))
     with pytest.raises(StoreError, match=r"5 in all.*fsck .* --repair"):
         Run.open(copy, writable=True)
-    assert len(os.listdir(copy / "episodes")) == 6
+    assert len(os.listdir(copy / "episodes")) == 5
 
 
 @pytest.mark.parametrize("content", [None, b""])
@@ -331,7 +332,7 @@ def test_frames_are_kept_beside_the_episodes_and_go_with_them(run: Run) -> None:
     assert paths[0].exists()
 
 
-@pytest.mark.parametrize("lost", ["episodes/00000001", "policies/p.safetensors"])
+@pytest.mark.parametrize("lost", ["episodes/00000001.zip", "policies/p.safetensors"])
 def test_a_row_without_its_file_stops_the_run(run: Run, lost: str) -> None:
     run.add_episodes([episode("a")])
     run.save_policy("p", {"w": np.zeros(2)}, {})
@@ -487,7 +488,7 @@ def test_a_full_disk_leaves_earlier_episodes(run: Run, monkeypatch: pytest.Monke
         patch.setattr(os, "write", nearly_full)
         with pytest.raises(StoreError, match=r"disk is full.*recorded before it is intact"):
             run.add_episodes([episode("b", length=500)])
-    assert sorted(os.listdir(run.folder / "episodes")) == ["00000001", "zarr.json"]
+    assert sorted(os.listdir(run.folder / "episodes")) == ["00000001.zip"]
     run.add_episodes([episode("c")])
     with _reopen(run) as again:
         assert [e.id for e in again.episodes()] == ["a", "c"]

@@ -13,7 +13,7 @@ from enpire.packs.finder import KINDS
 from enpire.store import EpisodeRow, Phase
 from enpire.store.agreement import differences
 from enpire.store.chain import WRITTEN
-from enpire.store.episodes import read_batch
+from enpire.store.episodes import read_batch, read_files
 from enpire.store.weights import sha256_of
 from enpire.types import JUDGED
 
@@ -46,8 +46,7 @@ def episodes(of: RecordedCampaign) -> tuple[Check, Check]:
         except StoreError as error:
             wrong.append(str(error))
             continue
-        folder = of.run.folder / path
-        size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+        size = sum(map(len, read_files(of.run.folder / path).values()))
         if size != inside[0].bytes:
             wrong.append(f"{path} has {size} bytes, recorded are {inside[0].bytes}")
         if [row.index for row in inside] != list(range(len(found))):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from enpire.observe.collector import collector_paused
 from enpire.observe.report.conditions import ConditionMap, read_conditions
 from enpire.observe.report.experiments import CampaignReport
 from enpire.observe.report.failures import FailureReport, read_failures
@@ -69,6 +70,11 @@ def read_report(run: Run, command: str = "", campaign: CampaignReport | None = N
         command: that does the run again.
         campaign: its experiments, if it is a campaign.
     """
+    with collector_paused():
+        return _read(run, command, campaign)
+
+
+def _read(run: Run, command: str, campaign: CampaignReport | None) -> RunReport:
     ledger = run.ledger
     rows, decisions = ledger.episodes(), ledger.decisions()
     summary = read_summary(run, rows)

@@ -55,7 +55,8 @@ def with_strips(report: RunReport, run: Run, enough_s: float = ENOUGH_S) -> RunR
     allowed = StripAllowance(enough_s)
     if run.asked.get("reset") == "physical":
         return replace(report, no_strips="skills put the scenes back, so no episode repeats alone")
-    rows = {row.id: row for row in run.ledger.episodes()}
+    wanted = {cluster.examples[0] for cluster in report.failures.clusters}
+    rows = {row.id: row for row in run.ledger.episodes(ids=wanted)}
     strips: dict[str, FilmStrip] = {}
     why = ""
     try:

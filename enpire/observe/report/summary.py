@@ -83,8 +83,9 @@ def read_summary(run: Run, rows: Sequence[EpisodeRow]) -> RunSummary:
     passing = evaluations.passing
     last = passing[-1] if passing else None
     policy = last.policy if last else account.incumbent(ledger)
+    by_phase = ledger.robot_seconds()
     open_s, sealed_s = account.robot_seconds(rows)
-    figures = account.speed(account.measured_rows(ledger, passing)).as_json()
+    figures = account.speed(account.measured_rows(ledger, passing, rows)).as_json()
     return RunSummary(
         folder=str(run.folder),
         task=str(settings.get("task", "?")),
@@ -102,8 +103,8 @@ def read_summary(run: Run, rows: Sequence[EpisodeRow]) -> RunSummary:
         robot_s=open_s,
         sealed_s=sealed_s,
         wall_s=float(facts.get("wall_s", 0.0)),
-        mru=account.ledger_mru(ledger),
-        at_work=account.at_work(ledger.robot_seconds()),
+        mru=account.executing(by_phase),
+        at_work=account.at_work(by_phase),
         speed=throughput.text(figures),
         robots=int(settings.get("robots", 0)) or len({row.station for row in rows}),
         rounds=max((row.number for row in ledger.rounds()), default=0),

@@ -79,7 +79,7 @@ def _timeline(
     for phase in (each for each in Phase if each in spans and end > 0.0):
         part = np.array(spans[phase])
         shares[phase] = occupancy(part, end, columns)
-        seconds[phase] = float(sum(b - a for a, b in part.tolist()))
+        seconds[phase] = float((part[:, 1] - part[:, 0]).sum())
     return StationTimeline(number, shares, seconds, verdicts)
 
 

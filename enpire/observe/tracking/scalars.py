@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from enpire.json_text import loads
 from enpire.rollout.evaluation.statistics import estimate
 from enpire.store import EpisodeRow, LogEntry, RoundRow, Run
 from enpire.store.curves import CurveReader
-from enpire.store.episodes import GROUP
+from enpire.store.episodes import read_attributes
 from enpire.types import JUDGED, Estimate, Outcome, Purpose
 
 HUNDRED = 100  # collected episodes whose success is one point
@@ -280,7 +279,7 @@ def _closed(decisions: Iterable[LogEntry]) -> set[str]:
 def _staleness(batch: Path) -> list[int]:
     """Return the staleness of each episode of a batch; nothing if it cannot be read."""
     try:
-        about = loads((batch / GROUP).read_bytes())["attributes"]["episodes"]
+        about = read_attributes(batch)["episodes"]
         return [int(each.get("staleness", 0)) for each in about]
     except (OSError, KeyError, TypeError, ValueError):
         return []

@@ -27,7 +27,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 
 import numpy as np
-from scipy import special, stats
+from numpy.typing import NDArray
+from scipy import special
 
 from enpire.errors import UsageError
 from enpire.types import Estimate, FloatArray, with_interval
@@ -71,8 +72,8 @@ def chance_above(one: Estimate, other: Estimate) -> float:
     Before the counts every rate was as likely. Independent episodes are assumed.
     """
     shares = (np.arange(PARTS) + 0.5) / PARTS
-    rates = stats.beta.ppf(shares, one.successes + 1, one.trials - one.successes + 1)
-    below = stats.beta.cdf(rates, other.successes + 1, other.trials - other.successes + 1)
+    rates = special.betaincinv(one.successes + 1, one.trials - one.successes + 1, shares)
+    below = special.betainc(other.successes + 1, other.trials - other.successes + 1, rates)
     return float(below.mean())
 
 
@@ -250,11 +251,31 @@ def chance_alike(strata: Iterable[Stratum]) -> float:
     chances: FloatArray = np.ones(1)  # of 0, 1, ... successes in the strata so far
     successes = 0
     for stratum in strata:
-        there = stats.hypergeom(stratum.all_trials, stratum.all_successes, stratum.trials)
-        chances = np.convolve(chances, there.pmf(np.arange(stratum.trials + 1)))
+        chances = np.convolve(chances, _hypergeometric(stratum)).astype(np.float64, copy=False)
         successes += stratum.successes
     below, above = chances[: successes + 1].sum(), chances[successes:].sum()
     return min(1.0, 2.0 * float(min(below, above)))
+
+
+def _hypergeometric(stratum: Stratum) -> FloatArray:
+    """Return the chances of 0, 1, ... successes of the station in a stratum, (trials + 1,)."""
+    won, lost = stratum.all_successes, stratum.all_trials - stratum.all_successes
+    successes = np.arange(stratum.trials + 1)
+    logarithms = (
+        _log_choose(won, successes)
+        + _log_choose(lost, stratum.trials - successes)
+        - _log_choose(stratum.all_trials, np.array(stratum.trials))
+    )
+    chances: FloatArray = np.exp(logarithms)
+    return chances
+
+
+def _log_choose(of: int, some: NDArray[np.int_]) -> FloatArray:
+    """Return the logarithm of how many ways there are to choose; minus infinity for none."""
+    chosen: FloatArray = (
+        special.gammaln(of + 1) - special.gammaln(some + 1) - special.gammaln(of - some + 1)
+    )
+    return chosen
 
 
 # Many tests at once

@@ -19,11 +19,11 @@ from enpire.environment import (
     Operator,
     StationBackend,
 )
-from enpire.errors import EnpireError, PolicyError, RecipeError
+from enpire.errors import EnpireError, PolicyError, RecipeError, TrainerKilledError
 from enpire.improvement.collection import caught
 from enpire.improvement.online import is_online
 from enpire.improvement.recipe import Candidate, ConfiguredRecipe
-from enpire.improvement.training_process import Trainer, TrainingRequest, keep
+from enpire.improvement.training_process import Trainer, TrainingHandle, TrainingRequest, keep
 from enpire.policies import shape_for
 from enpire.policies.asynchronous import live_controller
 from enpire.rollout.collection.online import OnlineCollection, recent
@@ -48,6 +48,7 @@ from enpire.types import Episode, Estimate, Purpose
 
 AHEAD = 20  # pairs whose one half is run while the candidate is made: as few decide nearly never
 LIKELY = 0.8  # chance that a learner is better, from which on a comparison is worth robot time
+RETRIED = "retried"  # kind of the note on a training whose process was killed
 WORSE = 0.01  # the same chance, below which what it has learned is given up
 
 
@@ -237,24 +238,36 @@ class Loop:
         return name
 
     def _train(self, recipe: ConfiguredRecipe, number: int, parent: str) -> str:
-        """A candidate, made beside the stations; they have the comparison's first episodes done."""
+        """A candidate, made beside the stations; they have the comparison's first episodes done.
+
+        A training whose process was killed is begun once more. It goes on from its checkpoint.
+        """
         self.writer.flush()
         asked = self._training_request(recipe, number, parent)
         training = self.trainer.begin(self.run_store, asked)
         if parent:
             self._collections.begin_early(number + 1)
         self._doing(f"training ({recipe.name})", 0)
+        name = f"{POLICY}-{number}"
         try:
-            candidate = self._await_candidate(lambda: training.candidate(0.0))
+            candidate = self._candidate_of(training)
+        except TrainerKilledError as error:
+            text = f"{error}; it is tried once more, from its checkpoint"
+            self._decisions.note(number, RETRIED, text, parent, name)
+            candidate = self._candidate_of(self.trainer.begin(self.run_store, asked))
+        text = keep(self.run_store, candidate, name, asked, "candidate" if parent else "incumbent")
+        self._decisions.note(number, "trained", text, parent, name, candidate.numbers)
+        return name
+
+    def _candidate_of(self, training: TrainingHandle) -> Candidate:
+        """Wait for what comes of a training, which ends where waiting is cut short."""
+        try:
+            return self._await_candidate(lambda: training.candidate(0.0))
         except RecipeError:
             raise
         except BaseException:
             training.cancel()
             raise
-        name = f"{POLICY}-{number}"
-        text = keep(self.run_store, candidate, name, asked, "candidate" if parent else "incumbent")
-        self._decisions.note(number, "trained", text, parent, name, candidate.numbers)
-        return name
 
     def _training_request(
         self, recipe: ConfiguredRecipe, number: int, parent: str

@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from enpire.environment import Job, StationBackend
-from enpire.errors import RecipeError, UsageError
+from enpire.errors import RecipeError, TrainerKilledError, UsageError
 from enpire.improvement.collection import Collection
 from enpire.improvement.recipe import Candidate, ConfiguredRecipe, Recipe, RecipeInputs
 from enpire.policies import ChunkPolicy
@@ -68,6 +68,20 @@ class Diverges(Moves):
 
     def improve(self, given: RecipeInputs) -> Candidate:
         raise RecipeError("the loss is nan")
+
+
+class Dies(Moves):
+    """A recipe whose process is killed so many times, before it ends well."""
+
+    def __init__(self, speed: float, times: int) -> None:
+        super().__init__(speed)
+        self.times = times
+
+    def improve(self, given: RecipeInputs) -> Candidate:
+        self.times -= 1
+        if self.times >= 0:
+            raise TrainerKilledError("it was killed")
+        return super().improve(given)
 
 
 @pytest.fixture(autouse=True)
@@ -388,6 +402,24 @@ def test_recipes_take_turns_and_the_last_goes_on(tmp_path: Path) -> None:
 def test_a_first_recipe_that_fails_ends_the_run(tmp_path: Path) -> None:
     with pytest.raises(RecipeError):
         go(tmp_path / "run", Diverges(0.0), Moves(FAST))
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_training_that_was_killed_is_tried_once_more_and_that_is_told(
+    tmp_path: Path, number: int
+) -> None:
+    recipes = [Moves(SLOW), Moves(FAST)]
+    recipes[number] = Dies(recipes[number].speed, 1)
+    assert go(tmp_path / "run", *recipes).incumbent == "policy-1"
+    (note,) = notes(tmp_path / "run", "retried")
+    assert (note.round, note.candidate) == (number, f"policy-{number}")
+    assert note.text == "it was killed; it is tried once more, from its checkpoint"
+
+
+def test_a_first_training_that_is_killed_twice_ends_the_run(tmp_path: Path) -> None:
+    with pytest.raises(TrainerKilledError):
+        go(tmp_path / "run", Dies(SLOW, 2), Moves(FAST))
+    assert len(notes(tmp_path / "run", "retried")) == 1
 
 
 def test_recipes_are_told_how_much_of_a_chunk_is_carried_out(tmp_path: Path) -> None:
