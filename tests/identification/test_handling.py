@@ -9,6 +9,7 @@ import pytest
 
 from enpire.environment.loading import load_task
 from enpire.errors import PackError, UsageError
+from enpire.identification import fit_handling as handling_fit
 from enpire.identification.arms import Handling, with_task
 from enpire.identification.fit import ParameterFit, fit
 from enpire.identification.fit_handling import fit_handling
@@ -89,13 +90,24 @@ def test_the_motion_keeps_to_limits_and_rests_at_its_ends(
     assert gripper.min() == shut
 
 
+def test_a_short_search_finds_mass_and_friction(
+    monkeypatch: pytest.MonkeyPatch, arms: Handling, free: Recording, carried: Recording
+) -> None:
+    monkeypatch.setattr(handling_fit, "ROUNDS", 2)
+    monkeypatch.setattr(handling_fit, "TRIED", 12)  # 22% from one friction to the next
+    short = fit_handling(arms, [free, carried])
+    assert short.shown.all()
+    assert abs(short.values / _true(HIDDEN) - 1.0).max() < 0.05
+
+
+@pytest.mark.slow
 def test_mass_and_friction_are_found(found: ParameterFit) -> None:
     assert found.shown.all()
     assert abs(found.values / _true(HIDDEN) - 1.0).max() < 0.05
     assert (found.high / found.low < 1.2).all()
 
 
-@pytest.mark.slow  # `test_mass_and_friction_are_found` does the same fit in every lane
+@pytest.mark.slow
 def test_a_rough_cube_that_would_tip_under_a_slanted_finger_is_found_too(
     arms: Handling, held: Scene, handled: ExcitationMotion, free: Recording
 ) -> None:
