@@ -217,6 +217,12 @@ def test_a_small_message_that_stands_for_much_is_refused(data: bytes) -> None:
         tracemalloc.stop()
 
 
+def test_a_message_of_too_many_lists_is_refused_though_it_is_well_formed() -> None:
+    assert unpack(pack({"lists": [[]] * 900})) == {"lists": [[]] * 900}
+    with pytest.raises(PolicyError, match="more than 1000 maps and lists"):
+        unpack(pack({"lists": [[]] * 1000}))
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
