@@ -10,16 +10,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from enpire.environment import Job, Stations
-from enpire.environment.control.sensing import Readings
-from enpire.twin.twin import Rows
-from enpire.types import Float32Array, FloatArray, Purpose
+from enpire.datasets.starts import HELD, Onlooker, look_on
+from enpire.environment import Readings, Stations
+from enpire.types import Float32Array, FloatArray
 
 Followed = Sequence[tuple[FloatArray, FloatArray]]
 """Of each episode where axes were and where they were sent, (t, axes) both."""
 
-EPISODES, PERIODS, HELD = 12, 50, 5  # of the twin's own motion; periods that an action is held
-TICKS = 1000  # in which an episode of it is over
+EPISODES, PERIODS = 12, 50  # of the twin's own motion
 EARLY, LATE = 0.15, 0.6  # how far before its leader an arm may seem to be, and behind [s]
 PLAIN = 0.5  # correlation of the two from which it is known
 TIMES = 1.6  # as long as in the twin, or as short
@@ -29,25 +27,20 @@ FEWEST, AXES = 5, 2  # episodes; axes that are off at most: more of them are ano
 ROWS = 100  # frames
 
 
-class _Moves:
+class _Moves(Onlooker):
     """Acts at random, and keeps where axes are and where they were sent."""
 
     def __init__(self, stations: Stations) -> None:
-        self._stations, self._rng = stations, np.random.default_rng(0)
-        self._action: Float32Array = np.zeros(stations.action_size, np.float32)
+        super().__init__(stations.action_size, np.random.default_rng(0), PERIODS, HELD)
+        self._stations = stations
         self.measured: list[FloatArray] = []
         self.wanted: list[FloatArray] = []
 
-    def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
-        """An episode starts."""
-
-    def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
-        """An action (1, act), the last one again for a few periods."""
-        if len(self.measured) % HELD == 0:
-            self._action = self._rng.uniform(-1, 1, len(self._action)).astype(np.float32)
+    def act(self, rows: object, observations: Float32Array, readings: Readings) -> Float32Array:
+        """See `Onlooker`."""
         self.measured.append(readings.axes[0].astype(np.float64).ravel())
         self.wanted.append(self._stations.control.command[0].astype(np.float64).ravel())
-        return self._action[None]
+        return super().act(rows, observations, readings)
 
 
 def moved_about(stations: Stations) -> Followed:
@@ -59,19 +52,14 @@ def moved_about(stations: Stations) -> Followed:
     Returns:
         Where axes were and where they were sent in each that began, a row per control period.
     """
-    found = []
-    for seed in range(EPISODES):
-        moves = _Moves(stations)
-        stations.begin(0, Job(seed, Purpose.DEMONSTRATION, moves, "followed"))
-        for _ in range(TICKS):
-            if len(moves.measured) >= PERIODS or not stations.busy:
-                break
-            stations.tick()
-        stations.abort("it has been seen")
-        if len(moves.measured) > 1:
-            # Where it is sent in a period is read in the next one.
-            found.append((np.array(moves.measured[:-1]), np.array(moves.wanted[1:])))
-    return found
+    moves = [_Moves(stations) for _ in range(EPISODES)]
+    look_on(stations, moves)
+    # Where it is sent in a period is read in the next one.
+    return [
+        (np.array(each.measured[:-1]), np.array(each.wanted[1:]))
+        for each in moves
+        if len(each.measured) > 1
+    ]
 
 
 def odd_joints(

@@ -5,10 +5,12 @@ A dataset is held against both.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from enpire.datasets.compatibility import gains_of, going_with
-from enpire.environment import DEMONSTRATOR, Job, StationBackend
+from enpire.environment import DEMONSTRATOR, Job, Readings, StationBackend
 from enpire.types import Episode, Float32Array, FloatArray, Purpose
 
 EPISODES = 8
@@ -18,7 +20,7 @@ LONG = 25  # that it is held for a gripper to go all the way
 Motion = list[tuple[FloatArray, FloatArray]]
 
 
-class _Onlooker:
+class Onlooker:
     """Keeps what it is shown and does: nothing, or with `rng` something at random."""
 
     def __init__(
@@ -31,12 +33,13 @@ class _Onlooker:
 
     @property
     def over(self) -> bool:
+        """Whether it has seen enough."""
         return len(self.seen) >= self.periods
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """An episode starts."""
 
-    def act(self, rows: object, observations: Float32Array, readings: object) -> Float32Array:
+    def act(self, rows: object, observations: Float32Array, readings: Readings) -> Float32Array:
         """An action (m, act), the last one again for a few periods."""
         action: Float32Array = np.zeros(self.size, np.float32)
         if self.done and len(self.done) % self.held:
@@ -116,15 +119,21 @@ def _episodes(
     periods: int,
     rng: np.random.Generator | None = None,
     held: int = HELD,
-) -> list[_Onlooker]:
-    found: list[_Onlooker] = []
-    for seed in range(episodes):
-        onlooker = _Onlooker(stations.action_size, rng, periods, held)
+) -> list[Onlooker]:
+    made = [Onlooker(stations.action_size, rng, periods, held) for _ in range(episodes)]
+    look_on(stations, made)
+    return made
+
+
+def look_on(stations: StationBackend, onlookers: Iterable[Onlooker]) -> None:
+    """Have each act in an episode of its own, one after the other on one station.
+
+    An episode ends where its onlooker has seen enough. Seeds are 0, 1, and so on.
+    """
+    for seed, onlooker in enumerate(onlookers):
         stations.begin(stations.idle[0], Job(seed, Purpose.DEMONSTRATION, onlooker, "start"))
         for _ in range(TICKS):
             if onlooker.over or not stations.busy:
                 break
             stations.tick()
         stations.abort("its start has been seen")
-        found.append(onlooker)
-    return found

@@ -342,7 +342,15 @@ def read_batch(path: Path, sha256: str | None = None) -> list[Episode]:
     Raises:
         StoreError: it is missing, damaged, of a newer layout, or not what was recorded.
     """
-    files = read_files(path)
+    return episodes_of(path, read_files(path), sha256)
+
+
+def episodes_of(path: Path, files: zarr3.Files, sha256: str | None = None) -> list[Episode]:
+    """Return the episodes of a batch whose files have been read; see `read_batch`.
+
+    Raises:
+        StoreError: they are damaged, of a newer layout, or not what was recorded.
+    """
     if sha256 is not None and digest(files) != sha256:
         raise StoreError(
             f"batch {path} is not what was recorded (its sha256 differs): "

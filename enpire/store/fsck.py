@@ -16,7 +16,7 @@ from enpire.errors import StoreError
 from enpire.json_text import loads
 from enpire.store import orphans, weights, zarr3
 from enpire.store.agreement import differences
-from enpire.store.episodes import GROUP, read_batch, read_files, read_journal
+from enpire.store.episodes import GROUP, episodes_of, read_files, read_journal
 from enpire.store.layout import (
     CONFIG,
     CONFIG_HASH,
@@ -179,11 +179,12 @@ def _batches(folder: Path, ledger: Ledger, findings: Findings) -> Iterator[Damag
             yield Damage(path, "has a row and no episodes", f"{REPAIR} makes them again")
             continue
         try:
-            episodes = read_batch(folder / path, inside[0].sha256)
+            files = read_files(folder / path)
+            episodes = episodes_of(folder / path, files, inside[0].sha256)
         except StoreError as error:
             yield Damage(path, _plain(error, folder / path).split(":")[0], COPY)
             continue
-        yield from _journal(folder, path)
+        yield from _journal(folder, path, files)
         if [row.index for row in inside] != list(range(len(episodes))):
             what = f"holds {len(episodes)} episodes, the ledger has {len(inside)} of it"
             yield Damage(path, what, f"{REPAIR} makes its rows again")
@@ -197,10 +198,10 @@ def _batches(folder: Path, ledger: Ledger, findings: Findings) -> Iterator[Damag
             findings.episodes += not wrong
 
 
-def _journal(folder: Path, path: str) -> Iterator[Damage]:
+def _journal(folder: Path, path: str, files: zarr3.Files) -> Iterator[Damage]:
     """What a batch has kept, and the pictures that belong to it."""
     try:
-        journal = read_journal(read_files(folder / path))
+        journal = read_journal(files)
     except StoreError as error:
         yield Damage(path, f"its journal cannot be read: {error}", COPY)
         return
@@ -219,11 +220,12 @@ def _without_ledger(folder: Path) -> Iterator[Damage]:
             yield from _unparsed(folder / name, COPY)
     for path in sorted(orphans.batches_on_disk(folder)):
         try:
-            read_batch(folder / path)
+            files = read_files(folder / path)
+            episodes_of(folder / path, files)
         except StoreError as error:
             yield Damage(path, str(error), COPY)
             continue
-        yield from _journal(folder, path)
+        yield from _journal(folder, path, files)
     for path in sorted(orphans.policies_on_disk(folder)):
         try:
             weights.read(folder / path, weights.sha256_of(folder / path))

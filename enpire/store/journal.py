@@ -20,7 +20,7 @@ from typing import Any
 
 from enpire.errors import StoreError
 from enpire.json_text import loads
-from enpire.store.episodes import Batch, digest, read_batch, read_files, read_journal
+from enpire.store.episodes import Batch, digest, episodes_of, read_files, read_journal
 from enpire.store.ledger import Ledger
 from enpire.store.rows import Interval, Phase
 from enpire.types import Episode
@@ -65,9 +65,9 @@ def read_whole(path: Path) -> WholeBatch:
     Raises:
         StoreError: it is not in good order.
     """
-    episodes = read_batch(path)
+    files = read_files(path)
+    episodes = episodes_of(path, files)
     try:
-        files = read_files(path)
         said = read_journal(files)
         journal = Journal() if said is None else _parsed(said)
     except (KeyError, TypeError, ValueError) as error:

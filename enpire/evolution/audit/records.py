@@ -13,7 +13,7 @@ from enpire.packs.finder import KINDS
 from enpire.store import EpisodeRow, Phase
 from enpire.store.agreement import differences
 from enpire.store.chain import WRITTEN
-from enpire.store.episodes import read_batch, read_files
+from enpire.store.episodes import episodes_of, read_files
 from enpire.store.weights import sha256_of
 from enpire.types import JUDGED
 
@@ -42,11 +42,12 @@ def episodes(of: RecordedCampaign) -> tuple[Check, Check]:
         batches.setdefault(row.path, []).append(row)
     for path, inside in batches.items():
         try:
-            found = read_batch(of.run.folder / path, inside[0].sha256)
+            files = read_files(of.run.folder / path)
+            found = episodes_of(of.run.folder / path, files, inside[0].sha256)
         except StoreError as error:
             wrong.append(str(error))
             continue
-        size = sum(map(len, read_files(of.run.folder / path).values()))
+        size = sum(map(len, files.values()))
         if size != inside[0].bytes:
             wrong.append(f"{path} has {size} bytes, recorded are {inside[0].bytes}")
         if [row.index for row in inside] != list(range(len(found))):
