@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -159,10 +158,10 @@ class _CollectRequest:
 
     def jobs(self, count: int, number: int) -> Iterator[Job]:
         """A person's own episodes, or a policy's with one beside it; number: of the round."""
-        from enpire.environment import InterventionWrapper, Job
+        from enpire.environment import InterventionWrapper, Job, ResetMode
         from enpire.rollout.collection.assistance import OVERTIME
+        from enpire.rollout.collection.demonstration_starts import demonstration_seeds
         from enpire.rollout.collection.failure_detector import NoFailureDetector
-        from enpire.rollout.evaluation.seeds import stream
         from enpire.types import Purpose
 
         helper = self.teleop.helper
@@ -173,7 +172,9 @@ class _CollectRequest:
             acts = InterventionWrapper(self.controller, acts, watch, task.actions, helper.desk)
             who, purpose = f"{self.policy}+{who}", Purpose.COLLECTION
         overtime = OVERTIME * task.time_limit
-        for seed in islice(stream(self.entropy, "person"), count):
+        shows = None if self.controller is not None else task  # else starts as policies meet them
+        physical = self.stations.reset == ResetMode.PHYSICAL
+        for seed in demonstration_seeds(self.entropy, count, shows, physical, "person"):
             yield Job(seed, purpose, acts, who, number, overtime=overtime)
 
 

@@ -99,6 +99,7 @@ class ImproveOptions(PlaceOptions, total=False):
     policy: StrPath | RecordedRun
     demonstrations_of: StrPath | RecordedRun
     demonstrations: int
+    demonstration_starts: Literal["spread", "drawn"]
     start_episodes: int
     collect: int
     exploration: float

@@ -14,6 +14,7 @@ from enpire.packs.toml import Table
 from enpire.session.teleop_options import HELP, device_name
 from enpire.session.values import (
     bound,
+    choice_of_starts,
     duration,
     level,
     more_than_zero,
@@ -66,6 +67,11 @@ SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "policy": (str, "", "begin with this one: RUN[:NAME], or a folder of LeRobot's"),
     "demonstrations_of": (str, "", "begin with those of this run, or of enpire import's"),
     "demonstrations": (positive, "40", "seed demonstrations; none beside what is begun with"),
+    "demonstration_starts": (
+        choice_of_starts,
+        "spread",
+        "where they begin: spread, far apart, so that few show much; or as they are drawn",
+    ),
     "start_episodes": (positive, "200", "episodes that measure the first policy"),
     "collect": (positive, "300", "episodes a round, with exploration"),
     "exploration": (share, "0.3", "chance that a chunk is varied"),
@@ -152,6 +158,7 @@ OF_TASK = (
     "recipe",
     "first_recipe",
     "demonstrations",
+    "demonstration_starts",
     "start_episodes",
     "collect",
     "exploration",
@@ -162,6 +169,9 @@ OF_TASK = (
 OF_RECIPES = ("recipe", "first_recipe")  # each may have a table `NAME_settings` beside it
 
 RETIRED = ("allocate", "hard")  # what only earlier versions knew
+
+EARLIER: dict[str, Any] = {"demonstration_starts": "drawn"}
+"""What runs did whose settings do not say it, as an earlier version began them."""
 
 OF_ROUNDS = ("abort", "helper")
 """What only recipes that learn in rounds can be asked for."""
@@ -315,7 +325,7 @@ def read_settings(run: Run) -> LoopSettings:
                     f"{run.folder} collects with {flag(name)}, which this version does not: go on "
                     "with the version that began it"
                 )
-        return LoopSettings(**said)
+        return LoopSettings(**(EARLIER | said))
     except (KeyError, TypeError) as error:
         raise StoreError(
             f"{run.folder / 'config.toml'} is not that of a loop ({error}): take that of a copy"

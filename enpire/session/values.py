@@ -16,6 +16,7 @@ VERIFIERS = ("sensors", "cameras")
 PACES = ("free", "real")
 BOUNDS = ("point", "lower")
 STARTS = ("start", "phase")
+CHOICES = ("spread", "drawn")
 AUTO = "auto"
 RANDOM = "random"  # the policy of uniform random actions
 CHUNK = 8  # actions; `ChunkSpec` has it too, which takes long to import
@@ -143,6 +144,11 @@ def reset_mode(text: str) -> str:
 def verifier(text: str) -> str:
     """`sensors` or `cameras`."""
     return _one_of(VERIFIERS, text, "verifies nothing")
+
+
+def choice_of_starts(text: str) -> str:
+    """`spread` or `drawn`."""
+    return _one_of(CHOICES, text, "is no choice of starts")
 
 
 def pace(text: str) -> str:

@@ -143,10 +143,13 @@ def test_a_task_that_says_nothing_has_what_learns_online(tmp_path: Path) -> None
 
 
 def test_settings_of_an_earlier_version_are_read(tmp_path: Path) -> None:
-    """Where a setting that is gone was off; else the loop would go on otherwise than it began."""
+    """Where a setting that is gone was off; else the loop would go on otherwise than it began.
+
+    Its demonstrations began where they were drawn, so they are not asked for at other starts.
+    """
     said = {"task": "t", "seed": 3, "allocate": False, "hard": 0.0}
     with Run.create(tmp_path / "off", {"loop": said}) as run:
-        assert read_settings(run) == LoopSettings(task="t", seed=3)
+        assert read_settings(run) == LoopSettings("t", seed=3, demonstration_starts="drawn")
     with (
         Run.create(tmp_path / "on", {"loop": said | {"hard": 0.25}}) as run,
         pytest.raises(StoreError, match="collects with --hard"),

@@ -65,6 +65,7 @@ OF_CAMPAIGN = (
     "seed",
     "target",
     "demonstrations",
+    "demonstration_starts",
     "start_episodes",
     "collect",
     "exploration",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from itertools import islice
 
+from enpire.environment import ResetMode
 from enpire.environment.core.jobs import episode_id
 from enpire.errors import EnpireError
 from enpire.evolution.audit.check import Check, RecordedCampaign
@@ -12,8 +13,11 @@ from enpire.evolution.audit.decisions import seeds
 from enpire.evolution.experiments.events import FIRST, ExperimentEntry
 from enpire.evolution.experiments.unbiased_estimate import check_seeds
 from enpire.improvement import recipe as recipes
+from enpire.observe.report.conditions import task_as_recorded
+from enpire.rollout.collection.demonstration_starts import demonstration_seeds
 from enpire.rollout.evaluation.comparison import EXTENSION
 from enpire.rollout.evaluation.seeds import stream
+from enpire.rollout.loop.settings import DRAWN, SPREAD
 from enpire.types import Purpose
 
 
@@ -34,15 +38,29 @@ def check_jobs(of: RecordedCampaign) -> Check:
 def _start(of: RecordedCampaign) -> Iterator[str]:
     ids = {row.id for row in of.rows}
     settings, seed = of.settings, of.settings["seed"]
-    due = set(islice(stream(seed, "demonstration"), settings["demonstrations"]))
     shown = {row.seed for row in of.rows if row.purpose is Purpose.DEMONSTRATION}
-    if FIRST in of.policies and shown != due:
-        yield f"{len(shown)} demonstrations are there, {len(due)} were asked for"
+    if FIRST in of.policies:
+        yield from _wrongly_shown(of, shown)
     if of.record.entries:  # they begin when the first policy has been evaluated
         for drawn in islice(stream(seed, "start"), settings["start_episodes"]):
             id = episode_id(Purpose.EVALUATION, 0, FIRST, drawn)
             if id not in ids:
                 yield f"{id} was asked for and is missing"
+
+
+def _wrongly_shown(of: RecordedCampaign, shown: Set[int]) -> Iterator[str]:
+    """Compare the demonstrations' seeds; only their count if a changed pack spread their starts."""
+    asked, count = of.settings, of.settings["demonstrations"]
+    task, known = None, True
+    if asked.get("demonstration_starts", DRAWN) == SPREAD:
+        try:
+            task = task_as_recorded(asked["task"], of.run.ledger.packs())
+        except EnpireError:
+            known = False
+    physical = asked["reset"] == ResetMode.PHYSICAL
+    due = set(demonstration_seeds(asked["seed"], count, task, physical)) if known else shown
+    if shown != due or len(shown) != count:
+        yield f"{len(shown)} demonstrations are there, {count} were asked for"
 
 
 def _collected(of: RecordedCampaign, entry: ExperimentEntry) -> Iterator[str]:

@@ -17,7 +17,9 @@ from itertools import islice
 from enpire.environment import (
     Job,
     Operator,
+    ResetMode,
     StationBackend,
+    Tasked,
 )
 from enpire.errors import EnpireError, PolicyError, RecipeError, TrainerKilledError
 from enpire.improvement.collection import caught
@@ -26,6 +28,7 @@ from enpire.improvement.recipe import Candidate, ConfiguredRecipe
 from enpire.improvement.training_process import Trainer, TrainingHandle, TrainingRequest, keep
 from enpire.policies import shape_for
 from enpire.policies.asynchronous import live_controller
+from enpire.rollout.collection.demonstration_starts import demonstration_seeds
 from enpire.rollout.collection.online import OnlineCollection, recent
 from enpire.rollout.evaluation.comparison import Decision
 from enpire.rollout.evaluation.paired_comparison import PairedComparison
@@ -40,7 +43,7 @@ from enpire.rollout.loop.episode_cache import EpisodeCache
 from enpire.rollout.loop.online_rounds import OnlineRounds
 from enpire.rollout.loop.round_collections import RoundCollections
 from enpire.rollout.loop.round_decisions import POLICY, RoundDecisions
-from enpire.rollout.loop.settings import REAL, LoopSettings
+from enpire.rollout.loop.settings import REAL, SPREAD, LoopSettings
 from enpire.rollout.loop.state import LoopState
 from enpire.store import EpisodeWriter, RoundRow, Run
 from enpire.store.fault_points import fault_point
@@ -128,7 +131,13 @@ class Loop:
         self._known.read()
         settings = self.settings
         who, demonstrator = self.stations.starter
-        seeds = islice(stream(settings.seed, "demonstration"), settings.demonstrations)
+        stations, spread = self.stations, settings.demonstration_starts == SPREAD
+        seeds = demonstration_seeds(
+            settings.seed,
+            settings.demonstrations,
+            stations.task if spread and isinstance(stations, Tasked) else None,
+            settings.reset == ResetMode.PHYSICAL,
+        )
         jobs = [Job(s, Purpose.DEMONSTRATION, demonstrator, who) for s in seeds]
         self._doing("demonstrations", len(jobs))
         self._episodes(jobs)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enpire.rollout.evaluation.sealed_rule import POINT
 
 REAL = "real"  # pace of twins on the clock on the wall
+SPREAD, DRAWN = "spread", "drawn"  # starts of demonstrations: far apart, or as they come
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +17,8 @@ class LoopSettings:
     python, success, demonstrator: of a Gymnasium environment, its own interpreter, what makes an
     episode a success, and a file that shows how it is done. reset: how scenes are put back, fast or
     physical. policy: to begin with, which whoever made the run has put there; demonstrations_of: a
-    run whose demonstrations are this one's too. demonstrations: seed demonstrations.
+    run whose demonstrations are this one's too. demonstrations: seed demonstrations;
+    demonstration_starts: where they begin, `spread` or `drawn`.
     start_episodes: evaluation of the first policy. collect: episodes a round with exploration.
     exploration: chance that a chunk of theirs is varied. execute: actions of a chunk that are
     carried out before the policy is asked again. history: observations that it sees. max_pairs:
@@ -46,6 +48,7 @@ class LoopSettings:
     policy: str = ""
     demonstrations_of: str = ""
     demonstrations: int = 40
+    demonstration_starts: str = SPREAD
     start_episodes: int = 200
     collect: int = 300
     exploration: float = 0.3
