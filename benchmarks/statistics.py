@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy import stats
+import scipy  # and its `stats` when they are asked for: they take half a second
 
 from benchmarks.loop_simulation import ROUNDS, LoopChance
 from enpire.rollout.evaluation.comparison import HORIZON, prospect, stopping
@@ -184,7 +184,7 @@ def sealed_chances(bound: str = POINT) -> Iterator[SealedChance]:
     for rate in SEALED_RATES:
         each = [rule.characteristic(rate) for rule in rules]
         missed = np.cumprod([1.0 - one.reached for one in each])
-        at_once = float(stats.binom.cdf(allowed, SEALED, 1.0 - rate))
+        at_once = float(scipy.stats.binom.cdf(allowed, SEALED, 1.0 - rate))
         before = [1.0 - (1.0 - at_once) ** k for k in range(1, ROUNDS + 1)]
         yield SealedChance(rate, tuple(1.0 - missed), each[0].episodes, tuple(before))
 
@@ -197,7 +197,7 @@ def coverages() -> Iterator[Coverage]:
             np.array(ends)[:, None] for ends in ([e.low for e in known], [e.high for e in known])
         )
         holds = (low <= COVERED) & (high >= COVERED)
-        chance = stats.binom.pmf(np.arange(trials + 1)[:, None], trials, COVERED)
+        chance = scipy.stats.binom.pmf(np.arange(trials + 1)[:, None], trials, COVERED)
         covered: FloatArray = (chance * holds).sum(axis=0)
         yield Coverage(trials, float(covered.min()), float(COVERED[covered.argmin()]))
 
@@ -314,6 +314,6 @@ def fixed_size(win: float, loss: float, power: float, alpha: float) -> int:
 
 def _power(pairs: int, win: float, loss: float, alpha: float) -> float:
     discordant = np.arange(pairs + 1)
-    fewest = stats.binom.isf(alpha, discordant, 0.5) + 1  # wins that are significant
-    chance = stats.binom.sf(fewest - 1, discordant, win / (win + loss))
-    return float((stats.binom.pmf(discordant, pairs, win + loss) * chance).sum())
+    fewest = scipy.stats.binom.isf(alpha, discordant, 0.5) + 1  # wins that are significant
+    chance = scipy.stats.binom.sf(fewest - 1, discordant, win / (win + loss))
+    return float((scipy.stats.binom.pmf(discordant, pairs, win + loss) * chance).sum())

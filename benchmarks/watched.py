@@ -21,7 +21,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import scipy.stats
+from scipy import special
 
 from enpire.child_environment import child_environment
 from enpire.errors import EnpireError
@@ -84,7 +84,7 @@ def ratio_of(pairs: Sequence[WatchedPair], of: Callable[[Spent], float]) -> Rati
     if len(logs) < 2:
         return Ratio(math.exp(mean), 0.0, math.inf)
     spread = math.sqrt(sum((each - mean) ** 2 for each in logs) / (len(logs) - 1) / len(logs))
-    half = float(scipy.stats.t.ppf(0.975, len(logs) - 1)) * spread
+    half = float(special.stdtrit(len(logs) - 1, 0.975)) * spread
     return Ratio(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
 
 

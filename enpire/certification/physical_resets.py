@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.stats import ks_2samp
+import scipy  # and its `stats` when they are asked for: they take half a second
 
 from enpire.certification.episodes import Observer
 from enpire.certification.limits import LimitWatcher
@@ -105,7 +105,8 @@ def same_starts(fast: list[FloatArray], physical: list[FloatArray]) -> CheckRow:
         )
     rng = np.random.default_rng(0)
     one, other = (np.array(s) + BLUR * rng.standard_normal(np.shape(s)) for s in (fast, physical))
-    chances = np.array([ks_2samp(a, b).pvalue for a, b in zip(one.T, other.T, strict=True)])
+    pairs = zip(one.T, other.T, strict=True)
+    chances = np.array([scipy.stats.ks_2samp(a, b).pvalue for a, b in pairs])
     differ = int((chances < LEVEL / len(chances)).sum())
     worst = int(chances.argmin())
     return CheckRow(

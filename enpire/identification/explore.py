@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from cmaes import CMA
 
 from enpire.identification.arms import ArmsModel
 from enpire.identification.fit import EPS, LATE, SIGNALS
@@ -104,6 +103,8 @@ def explore(
 
     tell: is told how many were done and the least deviation so far, a generation at a time.
     """
+    from cmaes import CMA  # loads all of `scipy.stats`, for half a second
+
     scene = information.arms.scene
     largest = greatest(scene, information.rate)
     size = largest.size

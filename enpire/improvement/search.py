@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from cmaes import CMA
 
 from enpire.environment import Parameter
 from enpire.types import Episode, FloatArray, Outcome, Purpose
@@ -58,6 +57,8 @@ class Search:
 
     def __init__(self, parameters: Sequence[Parameter], candidates: int, spread: float) -> None:
         """Begin at the plain values; spread: of the first generation, as a share of the bounds."""
+        from cmaes import CMA  # loads all of `scipy.stats`, for half a second
+
         self._low = np.array([p.low for p in parameters])
         self._size = np.array([p.high - p.low for p in parameters])
         plain = (np.array([p.plain for p in parameters]) - self._low) / self._size

@@ -6,9 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import matplotlib as mpl
-from matplotlib.figure import Figure
-
 SIZE = (7.0, 4.2)  # inches
 FEW = 10  # names, which have a hue each
 
@@ -37,6 +34,9 @@ def success_against(
     Raises:
         OSError: the file cannot be written.
     """
+    import matplotlib as mpl  # half a second, which only who draws has to wait
+    from matplotlib.figure import Figure
+
     with mpl.rc_context({"svg.hashsalt": "enpire", "font.size": 9}):
         figure = Figure(figsize=SIZE, layout="constrained")
         axes = figure.subplots()

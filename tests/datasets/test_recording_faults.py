@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -20,11 +21,13 @@ from enpire.types import FloatArray
 EPISODES, LENGTH, GAIN = 15, 20, 0.2
 Pair = tuple[FloatArray, FloatArray]
 Change = Callable[[FloatArray, FloatArray], Pair]
-FRAMES = Frames(
-    Path("set"),
-    tuple(Extent(i, i * LENGTH, (i + 1) * LENGTH, LENGTH, Path()) for i in range(EPISODES)),
-    pa.table({"index": np.arange(EPISODES * LENGTH)}),
-)
+EXTENTS = tuple(Extent(i, i * LENGTH, (i + 1) * LENGTH, LENGTH, Path()) for i in range(EPISODES))
+
+
+@cache
+def frames() -> Frames:
+    """Made for the first test: PyArrow loads pandas for a table, which takes half a second."""
+    return Frames(Path("set"), EXTENTS, pa.table({"index": np.arange(EPISODES * LENGTH)}))
 
 
 def good() -> Pair:
@@ -37,7 +40,7 @@ def good() -> Pair:
     return actions.reshape(-1, 1), seen.reshape(-1, 2)
 
 
-PAIRS = [(good()[0][e.first : e.end], good()[1][e.first : e.end]) for e in FRAMES.extents]
+PAIRS = [(good()[0][e.first : e.end], good()[1][e.first : e.end]) for e in EXTENTS]
 WANTED = TaskInterface(
     "line", ("place", "goal"), ("a",), 10.0, moves=going_with(PAIRS), gains=gains_of(PAIRS)
 )
@@ -99,22 +102,22 @@ KINDS: dict[str, tuple[Change, str]] = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_sign_is_told(kind: str) -> None:
     change, words = KINDS[kind]
-    told = signs(FRAMES, change(*good()), WANTED)
+    told = signs(frames(), change(*good()), WANTED)
     assert any(re.search(words, text) for text in told), told
 
 
 def test_nothing_is_told_of_a_good_one() -> None:
-    assert signs(FRAMES, good(), WANTED) == ()
+    assert signs(frames(), good(), WANTED) == ()
 
 
 def test_an_arm_that_rests_while_nobody_acts_is_no_sensor_that_hangs() -> None:
     actions, seen = good()
     actions[LATER], seen[LATER] = 0.0, seen[LATER][0]
-    told = signs(FRAMES, (actions, seen), replace(WANTED, moves=np.zeros((0, 0))))
+    told = signs(frames(), (actions, seen), replace(WANTED, moves=np.zeros((0, 0))))
     assert told == ()
 
 
 def test_an_entry_that_is_one_or_nothing_does_not_jump() -> None:
     actions, seen = good()
     seen[:, 1] = np.arange(len(seen)) > 150
-    assert signs(FRAMES, (actions, seen), WANTED) == ()
+    assert signs(frames(), (actions, seen), WANTED) == ()

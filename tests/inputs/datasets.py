@@ -361,7 +361,7 @@ MORE = (
     one("a shape of text", shape(["4"]), "fits a task"),
     one("a shape below nought", shape([-4]), "fits a task"),
     one("a shape beyond memory", shape([10**18]), "fits a task"),
-    one("a seed too large", more_column("seed", pa.array([2**63] * 40, pa.uint64())), "its seed"),
+    one("a seed too large", more_column("seed", np.full(40, 2**63, np.uint64)), "its seed"),
     one("a seed that is a truth", more_column("seed", np.ones(40, bool)), "its seed is True"),
     one("a seed that changes", more_column("seed", np.arange(40)), "changes within"),
     one("a policy that is a number", more_column("policy", np.arange(40)), "a name is needed"),
@@ -446,7 +446,7 @@ MORE = (
         "a table without numbers",
         nothing,
         "lacks the column",
-        after=file(TASKS, parquet(task=["reach"])),
+        after=lambda folder: file(TASKS, parquet(task=["reach"]))(folder),
     ),
     one("a table of tasks cut off", nothing, "tasks.parquet cannot be", after=file(TASKS, b"PAR1")),
     one(

@@ -1,8 +1,9 @@
-"""Writers that are killed at random: `python -m tests.store.killed FOLDER COUNT`.
+"""Writers that are killed at random: `python -m tests.store.killed FOLDER COUNT RUN`.
 
 Each writer is forked, goes on with the run that the last one left, and dies by SIGKILL in one of
 its calls of the operating system, which is drawn. What it had said to be recorded must be there,
 whole, once. It prints how many were killed, and ends with an error at the first run that is not so.
+RUN writers go on with one run before the next one begins. All of a run is read after each of them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from tests.store.samples import episode
 
 CALLS = ("open", "write", "fsync", "rename", "mkdir", "unlink", "close", "pwrite", "ftruncate")
 LAST = 400  # of the calls that it may die in; most writers make fewer than half of them
-RUN = 60  # writers that go on with one run, before the next one begins
 CHECK = 10  # every so many runs of a writer are held against everything
 
 
@@ -107,13 +107,13 @@ def require_whole(folder: Path, told: set[str], thorough: bool) -> None:
                 run.load_policy(row.name)
 
 
-def main(folder: Path, kills: int) -> None:
-    """Kill so many."""
+def main(folder: Path, kills: int, writers: int) -> None:
+    """Kill so many, of so many writers for each run."""
     killed = number = 0
     while killed < kills:
         run, told = folder / f"run-{number}", set[str]()
         Run.create(run, {}).close()
-        for _ in range(RUN):
+        for _ in range(writers):
             number += 1
             died, said = forked(run, number)
             killed += died
@@ -126,4 +126,4 @@ def main(folder: Path, kills: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

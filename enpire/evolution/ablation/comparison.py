@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from statistics import fmean, median, stdev
 from typing import Any
 
-from scipy import stats
+from scipy import special
 
 from enpire.evolution.ablation.ablation import SEALED, AblationBench, AblationCell, read_drawn
 from enpire.evolution.campaign.report import fresh_of
@@ -113,7 +113,7 @@ def over_repeats(records: Sequence[PairedRecord]) -> tuple[float, float] | None:
     differences = [Effect(record).difference for record in records if record.pairs]
     if len(differences) < 2:
         return None
-    quantile = float(stats.t.ppf(0.975, len(differences) - 1))
+    quantile = float(special.stdtrit(len(differences) - 1, 0.975))
     return fmean(differences), quantile * stdev(differences) / math.sqrt(len(differences))
 
 

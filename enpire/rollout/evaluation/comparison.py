@@ -19,7 +19,7 @@ from functools import cache
 from itertools import combinations
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from enpire.errors import UsageError
 from enpire.rollout.evaluation.statistics import unlikely
@@ -250,5 +250,5 @@ def _paired(candidate: Sequence[bool | None], incumbent: Sequence[bool | None]) 
 
 
 def _two_sided(record: PairedRecord) -> float:
-    discordant = record.wins + record.losses
-    return float(stats.binomtest(record.wins, discordant).pvalue) if discordant else 1.0
+    discordant, most = record.wins + record.losses, max(record.wins, record.losses)
+    return min(1.0, 2.0 * float(special.bdtrc(most - 1, discordant, 0.5))) if discordant else 1.0

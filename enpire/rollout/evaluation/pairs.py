@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from enpire.rollout.evaluation.comparison import (
     EXTENSION,
@@ -20,6 +20,7 @@ from enpire.rollout.evaluation.comparison import (
     prospect,
     stopping,
 )
+from enpire.rollout.evaluation.statistics import at_least, binomial
 from enpire.types import Estimate, Flags, FloatArray
 
 LEAST_PAIRS = 100  # fewest that a comparison may take
@@ -78,8 +79,8 @@ def limited_prospect(
     rule, differ = stopping(alpha), win + loss
     extended = _extended(rule, win / differ, (EXTENSION - 1) * max_pairs, differ)
     counts = np.arange(HORIZON + 1)
-    at_limit = stats.binom.pmf(counts, max_pairs, differ)  # discordant pairs by the limit
-    beyond = stats.binom.sf(counts - 1, max_pairs, differ)  # so many of them, or more
+    at_limit = binomial(counts, max_pairs, differ)  # discordant pairs by the limit
+    beyond = at_least(counts, max_pairs, differ)
     alive: FloatArray = np.zeros(HORIZON + 1)  # by how many were won, of those not decided yet
     alive[0] = 1.0
     promoted = discordant = 0.0
@@ -109,8 +110,8 @@ def _extended(rule: Stopping, win: float, pairs: int, differ: float) -> _Extende
     over: Flags = promote | (wins <= np.array(rule.keep)[:, None]) | (better < PROMISING)
     chance: FloatArray = np.where(promote, 1.0, 0.0)
     further: FloatArray = np.zeros(chance.shape)
-    more = stats.binom.pmf(np.arange(HORIZON + 1), pairs, differ)
-    more[-1] = stats.binom.sf(HORIZON - 1, pairs, differ)
+    more = binomial(np.arange(HORIZON + 1), pairs, differ)
+    more[-1] = at_least(HORIZON, pairs, differ)
     promoted, discordant = more[0] * chance, more[0] * further
     for weight in more[1:]:  # with one more discordant pair to come each time
         chance = np.where(over, chance, _stepped(chance, win))

@@ -278,6 +278,26 @@ def _log_choose(of: int, some: NDArray[np.int_]) -> FloatArray:
     return chosen
 
 
+# Binomial chances. `scipy.stats` has them too, but takes half a second to load.
+
+
+def binomial(hits: NDArray[np.int_], trials: int, rate: float) -> FloatArray:
+    """Return the chances of exactly so many hits in independent trials, each one at `rate`."""
+    logarithms = (
+        _log_choose(trials, hits)
+        + special.xlogy(hits, rate)
+        + special.xlog1py(np.maximum(trials - hits, 0), -rate)
+    )
+    chances: FloatArray = np.exp(logarithms)
+    return chances
+
+
+def at_least(hits: NDArray[np.int_] | int, trials: int, rate: float) -> FloatArray:
+    """Return the chances of so many hits or more in independent trials, each one at `rate`."""
+    chances: FloatArray = special.bdtrc(np.minimum(hits, trials + 1) - 1, trials, rate)
+    return chances
+
+
 # Many tests at once
 
 

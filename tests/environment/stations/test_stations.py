@@ -441,7 +441,15 @@ SEEDS = [11, 12, 13, 14, 15, 16]
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize("task", ["pick_cube", "zip_tie", "tool_use"])
+@pytest.mark.parametrize(
+    "task",
+    [
+        "pick_cube",
+        # `repeat` in tests/packs/test_every_pack.py holds it for each pack, in every lane.
+        pytest.param("zip_tie", marks=pytest.mark.slow),
+        pytest.param("tool_use", marks=pytest.mark.slow),
+    ],
+)
 def test_an_episode_depends_on_its_seed_alone(task: str) -> None:
     """Not on the station, what ran there before, how many there are, or the threads."""
     seeds = SEEDS if task == "pick_cube" else SEEDS[:2]

@@ -14,10 +14,11 @@ from enpire.evolution.experiments import unbiased_estimate
 from enpire.sandbox.sandbox import available
 from tests.evolution import coding
 from tests.evolution.coding import FILE, KEYS, ran, researcher
+from tests.needs import needs
 
 psutil = pytest.importorskip("psutil")
-pytest.importorskip("mcp")
-pytest.importorskip("anthropic")
+needs("mcp")
+needs("anthropic")
 
 pytestmark = [
     pytest.mark.medium,
