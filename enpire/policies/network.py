@@ -143,11 +143,23 @@ def normalise(seen: Float32Array, mean: Float32Array, std: Float32Array, x: Floa
 
 @compiled
 def multiply(x: Float32Array, weight: Float32Array, bias: Float32Array, y: Float32Array) -> None:
-    """x (rows, n) @ weight (n, m) + bias to `y`, each row in one order."""
+    """x (rows, n) @ weight (n, m) + bias to `y`, each row in one order: input after input.
+
+    An output is read and written once for four inputs, whose weights are at hand for all rows.
+    """
+    inputs, outputs = weight.shape
+    fours = inputs - inputs % 4
     for row in range(len(x)):
         y[row] = bias
-        for i in range(len(weight)):
-            for k in range(weight.shape[1]):
+    for i in range(0, fours, 4):
+        for row in range(len(x)):
+            a, b, c, d = x[row, i], x[row, i + 1], x[row, i + 2], x[row, i + 3]
+            for k in range(outputs):
+                first = (y[row, k] + a * weight[i, k]) + b * weight[i + 1, k]
+                y[row, k] = (first + c * weight[i + 2, k]) + d * weight[i + 3, k]
+    for i in range(fours, inputs):
+        for row in range(len(x)):
+            for k in range(outputs):
                 y[row, k] += x[row, i] * weight[i, k]
 
 
