@@ -34,7 +34,7 @@ _MODE = 0o100644 << 16
 
 def pack(files: Files) -> bytes:
     """Return the archive of some files, in their order."""
-    return b"".join(_parts(files))
+    return b"".join(parts(files))
 
 
 def unpack(data: bytes) -> Files:
@@ -51,8 +51,8 @@ def unpack(data: bytes) -> Files:
             raise ValueError("it is cut off, or names a file twice")
         files[name] = data[start:at]
     at = 0
-    for part in _parts(files):
-        if data[at : at + len(part)] != part:
+    for part in parts(files):
+        if not data.startswith(part, at):
             raise ValueError(f"its bytes from {at} on are not what was written")
         at += len(part)
     if at != len(data):
@@ -89,7 +89,8 @@ def _entry(data: bytes, at: int) -> tuple[str, int, int]:
     return data[path : path + name].decode(), start, start + size
 
 
-def _parts(files: Files) -> Iterator[bytes]:
+def parts(files: Files) -> Iterator[bytes]:
+    """Yield the bytes of `pack`, piece by piece; contents are not copied."""
     directory: list[bytes] = []
     offset = 0
     for name, content in files.items():

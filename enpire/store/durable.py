@@ -62,13 +62,14 @@ def temporary_name(path: Path) -> Path:
     return path.with_name(f"{TEMPORARY_PREFIX}{os.getpid()}-{path.name}")
 
 
-def write_file(path: Path, data: bytes) -> None:
-    """Write `data` to `path`, replacing it; not yet durable."""
+def write_file(path: Path, *parts: bytes) -> None:
+    """Write `parts` to `path`, one after the other, replacing it; not yet durable."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(handle, rest) :]
+        for part in parts:
+            rest = memoryview(part)
+            while rest:
+                rest = rest[os.write(handle, rest) :]
     finally:
         os.close(handle)
 
@@ -82,8 +83,8 @@ def fsync(path: Path) -> None:
         os.close(handle)
 
 
-def publish_file(path: Path, data: bytes) -> None:
-    """Make `path` hold `data`, durably; a reader sees the old content or the new, never a part.
+def publish_file(path: Path, *parts: bytes) -> None:
+    """Make `path` hold `parts`, durably; a reader sees the old content or the new, never less.
 
     Raises StoreError (a full disk, no permission); `path` is then as it was.
     """
@@ -91,7 +92,7 @@ def publish_file(path: Path, data: bytes) -> None:
     with disk_errors(path):
         try:
             fault_point("write")
-            write_file(temporary, data)
+            write_file(temporary, *parts)
             fsync(temporary)
             fault_point("written")
             os.rename(temporary, path)

@@ -63,10 +63,14 @@ def digest(files: zarr3.Files) -> str:
     """SHA-256 over names and contents in sorted order of names, each with its length before it."""
     total = hashlib.sha256()
     for name in sorted(files):
-        for part in (name.encode(), files[name]):
-            total.update(len(part).to_bytes(8, "little"))
-            total.update(part)
+        _add(total, name, files[name])
     return total.hexdigest()
+
+
+def _add(total: hashlib._Hash, name: str, content: bytes) -> None:
+    for part in (name.encode(), content):
+        total.update(len(part).to_bytes(8, "little"))
+        total.update(part)
 
 
 def frozen(episode: Episode) -> Episode:
@@ -194,7 +198,8 @@ def _restore(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Episode:
 
 def _encode(
     episodes: Sequence[Episode], journal: Mapping[str, object] | None = None
-) -> zarr3.Files:
+) -> tuple[zarr3.Files, str]:
+    """The files of a batch, and the `digest` of them."""
     first = episodes[0]
     for episode in episodes:
         for name in ("observations", "actions"):
@@ -226,10 +231,22 @@ def _encode(
         counts = _offsets(len(episode.pictures) for episode in episodes)
         attributes |= {"layout": 4 if rewound else 3, "picture_offsets": counts}
     if journal is None:
-        return zarr3.encode(arrays, attributes)
+        files = zarr3.encode(arrays, attributes)
+        return files, digest(files)
     files = zarr3.encode(arrays, {**attributes, "journal": journal})
-    files[GROUP] = zarr3.group_file({**attributes, "journal": {**journal, "sha256": digest(files)}})
-    return files
+    # Two hashes differ by the group's file alone. Hashing the arrays is most of the work.
+    others = hashlib.sha256()
+    *names, last = sorted(files)
+    if last != GROUP:
+        raise StoreError(f"a batch cannot have an array {last!r}: its name comes after {GROUP}")
+    for name in names:
+        _add(others, name, files[name])
+    plain, whole = others.copy(), others
+    _add(plain, GROUP, files[GROUP])
+    journal = {**journal, "sha256": plain.hexdigest()}
+    files[GROUP] = zarr3.group_file({**attributes, "journal": journal})
+    _add(whole, GROUP, files[GROUP])
+    return files, whole.hexdigest()
 
 
 def read_journal(files: zarr3.Files) -> dict[str, Any] | None:
@@ -281,11 +298,18 @@ def write_batch(
     Raises:
         StoreError: the episodes do not fit together, or `publish_file` fails.
     """
+    return write_frozen(path, [frozen(episode) for episode in episodes], journal)
+
+
+def write_frozen(
+    path: Path, episodes: Sequence[Episode], journal: Mapping[str, object] | None = None
+) -> Batch:
+    """Do as `write_batch` for episodes that `frozen` returned, which need no other look."""
     if not episodes:
         raise StoreError(f"batch {path} would be empty: pass at least one episode")
-    files = _encode([frozen(episode) for episode in episodes], journal)
-    publish_file(path, archive.pack(files))
-    return Batch(path, digest(files), sum(map(len, files.values())))
+    files, sha256 = _encode(episodes, journal)
+    publish_file(path, *archive.parts(files))
+    return Batch(path, sha256, sum(map(len, files.values())))
 
 
 def read_files(path: Path) -> zarr3.Files:

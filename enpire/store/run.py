@@ -42,7 +42,7 @@ from enpire.errors import StoreError
 from enpire.store import schema, weights
 from enpire.store.archive import SUFFIX
 from enpire.store.durable import disk_errors, fsync, publish_file
-from enpire.store.episodes import frozen, write_batch
+from enpire.store.episodes import frozen, write_frozen
 from enpire.store.journal import journal_of, record_again
 from enpire.store.layout import (
     CONFIG,
@@ -265,9 +265,9 @@ class Run(Closing):
             # File first, row last. A file whose row fails is left for the next opening: after a
             # failed commit only the ledger, read anew, can say whether the row is there.
             frames = self._keep_frames(batch_number(path), kept)
-            kept = [replace(e, verdict=replace(e.verdict, frames=())) for e in kept]
+            kept = [_without_frames(episode) for episode in kept]
             journal = journal_of(self.ledger, intervals, frames)
-            batch = write_batch(self.folder / path, kept, journal)
+            batch = write_frozen(self.folder / path, kept, journal)
             at = float(str(journal["at"]))
             self.ledger.add_batch(path, batch.sha256, batch.bytes, kept, intervals, at)
 
@@ -454,6 +454,13 @@ class Run(Closing):
                 f"{self.folder / missing[0]} is recorded but missing ({len(missing)} in all): copy "
                 f"it from a copy of the run; enpire fsck {self.folder} says what else is amiss"
             )
+
+
+def _without_frames(episode: Episode) -> Episode:
+    """The episode as a batch has it: what cameras showed the verifier lies beside it."""
+    if not episode.verdict.frames:
+        return episode
+    return replace(episode, verdict=replace(episode.verdict, frames=()))
 
 
 def _lay_out(folder: Path, config: str) -> None:
