@@ -116,11 +116,11 @@ class CriticLearner:
     @torch.no_grad()
     def _value_later(self, buffer: ChunkBuffer, later: Tensor) -> Tensor:
         """Return the value (B,) of what was done at the rows `later`, (B,)."""
-        after = buffer.whole.at(later)
+        whole = buffer.whole
         count = self.chooser.spec.critics
         pair = torch.randperm(count, generator=self.generator)[: self.settings.pair]
-        seen = self.chooser.see(after.seen)
-        values = self.chooser.values(seen, after.actions, self.target, pair)
+        seen = self.chooser.see(whole.seen[later])
+        values = self.chooser.values(seen, whole.actions[later], self.target, pair)
         least: Tensor = values.min(dim=0).values
         return least
 
