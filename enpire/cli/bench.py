@@ -36,23 +36,46 @@ policy: how quickly a policy of LeRobot's answers and fine-tunes, through ours a
 loop, on the GPU where there is one: --policy DIR, or a SmolVLA with random weights (--size).
 fit: how well parameters that are hidden in twins are found again: arms', and those of an object
 that they handle. Each draw is kept; the same command goes on where it was.
+act: what an answer of our small policies takes, at 1 and 32 rows, beside torch's forward pass.
+learner: gradient steps a second of critics and of cloning, beside a bare loop in torch.
+store: how fast episodes are written and read back, beside a copy of the same bytes and LeRobot's
+writer and loader.
+vector: a task's stations beside Gymnasium's vector environments of a plain single one.
+start: how long `enpire --help` and a first simulated step take, and how much memory.
 dash: how much more processor time a loop takes while a browser shows its dashboard.
 All but twin need a checkout."""
 DESCRIPTION = TWIN + (OTHERS if IN_CHECKOUT else "")
 
 SUBJECTS = [
+    "act",
     "dash",
     "data",
     "fit",
     "fleet",
+    "learner",
     "policy",
     "recipes",
     "safety",
     "selection",
+    "start",
     "statistics",
+    "store",
     "twin",
+    "vector",
 ]
-WITH_OPTIONS = ["recipes", "fleet", "statistics", "safety", "data", "policy", "fit", "dash"]
+WITH_OPTIONS = [
+    "recipes",
+    "fleet",
+    "statistics",
+    "safety",
+    "data",
+    "policy",
+    "fit",
+    "dash",
+    "store",
+    "act",
+    "learner",
+]
 
 
 def _subject(name: str) -> ModuleType:
@@ -85,6 +108,13 @@ def add_options(parser: Parser) -> None:
     )
     group.add_argument("--seed", type=natural, default=0, metavar="N", help="default 0")
     if IN_CHECKOUT:
+        parser.add_argument(
+            "--turns",
+            type=positive,
+            default=5,
+            metavar="N",
+            help="of each side of act, learner, start, store and vector; default 5",
+        )
         for name in WITH_OPTIONS:
             _subject(name).add_options(parser)
 

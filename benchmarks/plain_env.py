@@ -1,0 +1,121 @@
+"""A single Gymnasium environment of a task's scene, as somebody would write it around MuJoCo.
+
+It has the model, the control and the observation of a station, and begins where one began: no more
+than `mj_step` and two calls of compiled code are in its step. What a harness does besides is left
+out: it resets to one state only, and verifies and records nothing.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from enpire.environment import Stations, build_stations
+from enpire.environment.control.cartesian_control import CartesianControl
+from enpire.environment.control.sensing import Readings, Sensors
+from enpire.gymnasium.environment import spaces
+from enpire.twin.twin import STATE
+from enpire.types import Float32Array, FloatArray
+
+HERE = np.zeros(1, np.int64)  # the one station that there is
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """A station at its first observation.
+
+    state: of MuJoCo's integration. derived: other arrays of its data, by name. fields: of its model
+    that it has as its own. command: setpoints. errors: of its sensors. observation: the first.
+    """
+
+    state: FloatArray
+    derived: dict[str, NDArray[Any]]
+    fields: dict[str, NDArray[Any]]
+    command: FloatArray
+    errors: tuple[FloatArray, ...]
+    observation: Float32Array
+
+    @classmethod
+    def of(cls, stations: Stations, row: int, observation: Float32Array) -> Beginning:
+        """Take it from a station that has just been reset, and waits for its first action."""
+        twin, sensors = stations.twin, stations.sensors
+        return cls(
+            twin.state[row].copy(),
+            {name: getattr(twin, name)[row].copy() for name in Sensors.READ},
+            twin.variation(row),
+            stations.control.command[row].copy(),
+            tuple(each[row].copy() for each in sensors.errors),
+            observation.copy(),
+        )
+
+
+class _OneData:
+    """MuJoCo's model and data as control and sensors see a twin: arrays of one row."""
+
+    stations = 1
+
+    def __init__(self, stations: Stations) -> None:
+        self.scene = stations.twin.scene
+        self.model = copy.copy(stations.twin.model)
+        self.data = mujoco.MjData(self.model)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.data, name)[None]
+
+
+class PlainEnv(gymnasium.Env[Float32Array, Float32Array]):
+    """A step is a control period; it ends where the scene looks done, or time is over."""
+
+    def __init__(self, task: str, begins: Beginning) -> None:
+        """Of the task called `task`; every reset leads to where it `begins`."""
+        stations = build_stations(task, 1, threads=1)
+        self.task, self._begins = stations.task, begins
+        self._substeps, self._periods = stations.substeps, stations.execute_periods
+        self.observation_space, self.action_space = spaces(stations)
+        one: Any = _OneData(stations)
+        self._one = one
+        self._control = CartesianControl(one, self.task.actions, stations.period)
+        self._sensors = Sensors(
+            self._control, self.task.tracked, self.task.noise, stations.sensors.periods
+        )
+        self._at = 0
+        self._readings: Readings
+        self._jacobian: FloatArray
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Float32Array, dict[str, Any]]:
+        """Go back to where it began; no seed changes that."""
+        super().reset(seed=seed)
+        begins, one = self._begins, self._one
+        for name, values in begins.fields.items():
+            getattr(one.model, name)[...] = values
+        mujoco.mj_setState(one.model, one.data, begins.state, STATE)
+        for name, values in begins.derived.items():
+            getattr(one.data, name)[...] = values
+        self._control.command[0] = begins.command
+        for mine, values in zip(self._sensors.errors, begins.errors, strict=True):
+            mine[0] = values
+        self._at = 0
+        return self._look(), {}
+
+    def step(self, action: Float32Array) -> tuple[Float32Array, float, bool, bool, dict[str, Any]]:
+        """Carry out a control period."""
+        one, force = self._one, self._readings.wrist_force
+        self._control.apply(HERE, action[None], self._jacobian, force)
+        mujoco.mj_step(one.model, one.data, self._substeps)
+        self._at += 1
+        seen = self._look()
+        done = bool(self.task.looks_done(self._readings)[0])
+        return seen, float(done), done, self._at >= self._periods, {}
+
+    def _look(self) -> Float32Array:
+        self._readings, self._jacobian = self._sensors.read(HERE, [self._at])
+        seen: Float32Array = self.task.observe(self._readings)[0].astype(np.float32)
+        return seen
