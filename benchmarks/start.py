@@ -24,14 +24,18 @@ import sys
 from enpire.environment import build_stations
 stations = build_stations(sys.argv[1], int(sys.argv[2]))
 stations.twin.step(range(len(stations)), 1)
+with open("/proc/self/status") as status:
+    print(*(line.split()[1] for line in status if line.startswith("VmHWM")))
 """
 MANY = 64  # stations, for what they need of memory
 
 
 @dataclass(frozen=True, slots=True)
 class Began:
-    """What processes took. processor_s, wall_s: median, least, largest [s]; memory: most [B].
+    """What processes took. processor_s, wall_s: median, least, largest [s].
 
+    memory: most that one that steps had [B]; 0 of others. A process tells it itself, for what the
+    system tells of a child counts its parent's from before it began.
     bar_s: what it should take at most on the clock of a machine that does nothing else; 0: none.
     """
 
@@ -82,12 +86,16 @@ def _spent(command: Sequence[str]) -> tuple[float, float, int]:
     """Processor time [s], time on the clock [s], and most memory [B] of a process."""
     began = time.monotonic()
     process = subprocess.Popen(
-        [sys.executable, *command], stdout=subprocess.DEVNULL, env=child_environment()
+        [sys.executable, *command], stdout=subprocess.PIPE, env=child_environment()
     )
+    said = b""
+    if process.stdout is not None:
+        with process.stdout as told:
+            said = told.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise EnpireError(f"{' '.join(command[:2])} ended with {process.returncode}: see above")
-    unit = 1 if sys.platform == "darwin" else 1024  # of the most memory, as the system tells it
     wall_s = time.monotonic() - began
-    return usage.ru_utime + usage.ru_stime, wall_s, usage.ru_maxrss * unit
+    memory = 1024 * int(said) if said.strip().isdigit() else 0
+    return usage.ru_utime + usage.ru_stime, wall_s, memory

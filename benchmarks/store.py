@@ -79,7 +79,8 @@ def bench_store(
         seed: of what is written, and of the order in which it is read.
     """
     lerobot = lerobot and not size
-    _quiet()
+    if lerobot:
+        _quiet()
     made = made_up(episodes, size, seed)
     numbers = itertools.count()
 

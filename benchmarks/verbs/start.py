@@ -23,7 +23,8 @@ def run(options: Namespace) -> int:
             for median, least, largest in (each.processor_s, each.wall_s)
         )
         bar = seconds(each.bar_s) if each.bar_s else ""
-        print(f"| {each.work} | {' | '.join(took)} | {bar} | {each.memory / 1e6:.0f} MB |")
+        memory = f"{each.memory / 1e6:.0f} MB" if each.memory else ""
+        print(f"| {each.work} | {' | '.join(took)} | {bar} | {memory} |")
     if options.json:
         print_json({"began": [each.as_json() for each in began], "versions": versions()})
     return 0
