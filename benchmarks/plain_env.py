@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from enpire.environment import Stations, build_stations
 from enpire.environment.control.cartesian_control import CartesianControl
 from enpire.environment.control.sensing import Readings, Sensors
+from enpire.environment.core.answers import looks_done
 from enpire.gymnasium.environment import spaces
 from enpire.twin.twin import STATE
 from enpire.types import Float32Array, FloatArray
@@ -112,7 +113,7 @@ class PlainEnv(gymnasium.Env[Float32Array, Float32Array]):
         mujoco.mj_step(one.model, one.data, self._substeps)
         self._at += 1
         seen = self._look()
-        done = bool(self.task.looks_done(self._readings)[0])
+        done = bool(looks_done(self.task, self._readings)[0])
         return seen, float(done), done, self._at >= self._periods, {}
 
     def _look(self) -> Float32Array:
