@@ -51,7 +51,7 @@ class EnpireEnv(EnvConfig):
             policy_cameras = policy_cameras_of(stations.task, stations.sensors, self.images)
             seen, cameras = (len(policy_cameras.felt),), policy_cameras.cameras
         self.features = {
-            ACTION: PolicyFeature(FeatureType.ACTION, (task.actions.size,)),
+            ACTION: PolicyFeature(FeatureType.ACTION, (task.policy_actions.size,)),
             "agent_pos": PolicyFeature(FeatureType.STATE, seen),
         }
         self.features_map = {ACTION: ACTION, "agent_pos": OBS_STATE}
