@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enpire.environment.control import kernels
-from enpire.twin import Twin
+from enpire.twin import Scene, Twin
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray
 
@@ -102,9 +102,7 @@ class CartesianControl:
         self.setpoints: FloatArray = self.command[:, :, :dof]
         self.gripper: FloatArray = self.command[:, :, dof]
         self._range = model.jnt_range[[arm.joints for arm in self.arms]].transpose(2, 0, 1).copy()
-        grippers = np.array([arm.gripper_range for arm in robot.arms], np.float64)
-        # Setpoints of joint actions of -1 and of 1, (2, arms, dof + 1).
-        self.ends: FloatArray = np.concatenate([self._range, grippers.T[:, :, None]], axis=2)
+        self.ends = setpoint_ends(twin.scene)
         self._step = np.array(robot.limits.joint_speed) * period
         self._qpos = np.array([arm.qpos for arm in self.arms])
         self._joints = np.array([arm.joints for arm in self.arms])
@@ -269,3 +267,10 @@ class CartesianControl:
         wanted: FloatArray = 2.0 * (command[rows] - low) / (high - low) - 1.0
         result: Float32Array = wanted.reshape(len(rows), -1).clip(-1.0, 1.0).astype(np.float32)
         return result
+
+
+def setpoint_ends(scene: Scene) -> FloatArray:
+    """Return the setpoints of joint actions of -1 and of 1, (2, arms, dof + 1)."""
+    joints = scene.model.jnt_range[[arm.joints for arm in scene.arms]].transpose(2, 0, 1)
+    grippers = np.array([arm.gripper_range for arm in scene.robot.arms], np.float64)
+    return np.concatenate([joints, grippers.T[:, :, None]], axis=2)
