@@ -113,19 +113,20 @@ def layout_of(task: str, episode: Episode) -> Layout:
 
     observed, acted = episode.observations.shape[1], episode.actions.shape[1]
     names = tuple(f"observation_{i}" for i in range(observed))
-    told, robot = task.removeprefix(GYM), ""
+    told, robot, motors = task.removeprefix(GYM), "", None
     hz = 1.0 / (episode.stamps[1] - episode.stamps[0]) if len(episode) > 1 else 1.0
     if not task.startswith(GYM):
+        from enpire.environment.core.motors import Motors
         from enpire.environment.loading import load_task
         from enpire.packs import find
 
         loaded = load_task(find("tasks", task))
         names, told, robot = loaded.observation_names, loaded.instruction, loaded.robot
-        hz = loaded.control_hz
+        hz, motors = loaded.control_hz, Motors.of(loaded)
     if len(names) != observed:
         raise StoreError(
             f"episode {episode.id} has {observed} entries an observation, {task} has {len(names)}: "
             "the task has changed since"
         )
     actions = tuple(f"action_{i}" for i in range(acted))
-    return Layout(round(hz), told, robot, tuple(names), actions)
+    return Layout(round(hz), told, robot, tuple(names), actions, motors=motors)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from enpire.cli.options.parser import Parser, add_start, task_asked
 from enpire.errors import UsageError
-from enpire.packs.finder import GYM
+from enpire.packs.finder import AT_JOINTS, GYM, sets_joints
 from enpire.session.graphics import choose_graphics
 from enpire.session.progress_bar import counted, progress_bar
 from enpire.session.values import more_than_zero, natural
@@ -169,9 +169,10 @@ def _wanted(task: str, python: str, world: str) -> TaskInterface:
     stations = open_stations(order, 1)
     try:
         starts = first_seen(stations)
-        random = random_motion(stations)
+        joints = sets_joints(stations.name)  # they are held against how arms follow, for that
+        random = [] if joints else random_motion(stations)
         moves, gains = moved_by(stations, random)
-        grip = grippers(stations)
+        grip = () if joints else grippers(stations)
         held = random_motion(stations, HELD_EPISODES, LONG) if grip else []
     finally:
         if close := getattr(stations, "close", None):  # an environment's workers
@@ -199,7 +200,7 @@ def _wanted(task: str, python: str, world: str) -> TaskInterface:
         random=random,
         held=held,
         again=None
-        if task.startswith(GYM)
+        if joints or task.startswith(GYM)
         else lambda episodes: again(open_stations(order, AGAIN), episodes),
     )
 
@@ -208,12 +209,17 @@ def _station(task: str, world: str, images: int) -> tuple[ArmModel | None, Shown
     """A task's arms, if its robot says what LeRobot calls their motors, and what policies see."""
     if task.startswith(GYM):
         return None, None
-    from enpire.datasets import ArmModel, axes_of, shown_of
+    from enpire.datasets import ArmModel, shown_of
     from enpire.environment import build_stations
+    from enpire.environment.core.motors import Motors, axes_of
 
     stations = build_stations(task, 1, 1, world=world)
-    axes = axes_of(stations.twin.scene.robot)
     shown = shown_of(stations, images) if images else None
+    motors = Motors.of(stations.task)
+    if motors is not None:
+        hands = build_stations(task.removesuffix(AT_JOINTS), 1, 1, world=world)
+        return ArmModel(hands, motors.axes, motors), shown
+    axes = axes_of(stations.twin.scene.robot)
     return (None if axes is None else ArmModel(stations, axes)), shown
 
 

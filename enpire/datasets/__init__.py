@@ -5,7 +5,7 @@ from enpire.datasets.columns import Layout
 from enpire.datasets.compatibility import Allowed, TaskInterface
 from enpire.datasets.exporting import export
 from enpire.datasets.importing import Imported, demonstrations
-from enpire.datasets.joints import ArmModel, axes_of
+from enpire.datasets.joints import ArmModel
 from enpire.datasets.replays import again
 from enpire.datasets.starts import LONG, demonstrated, first_seen, moved_by, random_motion
 
@@ -18,7 +18,6 @@ __all__ = [
     "Shown",
     "TaskInterface",
     "again",
-    "axes_of",
     "demonstrated",
     "demonstrations",
     "export",

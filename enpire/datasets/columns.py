@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from enpire.environment import PolicyCameras
+from enpire.environment.core.motors import Motors
 from enpire.errors import StoreError
 from enpire.types import Episode, Image, Outcome
 
@@ -36,7 +37,8 @@ class Layout:
 
     told: the task in words. names: of an observation's entries, of an action's. policy_cameras:
     what policies see by cameras, if they do. video: pictures are videos: smaller, and not quite
-    what was seen.
+    what was seen. motors: where policies set joints; state and action are then theirs, as LeRobot
+    has them.
     """
 
     fps: int
@@ -46,13 +48,19 @@ class Layout:
     action: tuple[str, ...]
     policy_cameras: PolicyCameras | None = None
     video: bool = False
+    motors: Motors | None = None
+
+    @property
+    def _axes(self) -> int:
+        """How many entries of an observation are positions of motors: the first ones."""
+        return 0 if self.motors is None else len(self.motors.keys)
 
     def features(self) -> dict[str, dict[str, Any]]:
         """The features as LeRobot's writer takes them.
 
         Without pictures what stations show is there twice: ACT and Diffusion refuse a dataset that
         has neither pictures nor the state of an environment. Beside pictures the state is what an
-        arm feels.
+        arm feels. Of motors it is where they are, and of an environment all else.
         """
         policy_cameras, seen = (
             self.policy_cameras,
@@ -68,7 +76,12 @@ class Layout:
             pictures = {PICTURES + camera: picture for camera in policy_cameras.cameras}
             felt = tuple(self.observation[entry] for entry in policy_cameras.felt)
             seen = {STATE: felt, WHOLE: self.observation}
-        vectors = {**seen, ACTION: self.action}
+        acted = self.action
+        if self.motors is not None:
+            acted = seen[STATE] = self.motors.keys
+            if ENVIRONMENT in seen:
+                seen[ENVIRONMENT] = self.observation[len(acted) :]
+        vectors = {**seen, ACTION: acted}
         return {
             **{
                 name: {"dtype": "float32", "shape": (len(of),), "names": list(of)}
@@ -101,25 +114,30 @@ class Layout:
             SEED: np.array([episode.seed], np.int64),
             "task": self.told,
         }
+        acted, moved = episode.actions, episode.observations
+        if self.motors is not None:
+            acted, moved = self.motors.told(acted), self.motors.positions(moved[:, : self._axes])
         for at in range(len(episode)):
             last = at == len(episode) - 1
             frame = {
                 **whole,
-                ACTION: episode.actions[at],
+                ACTION: acted[at],
                 "next.reward": episode.rewards[at : at + 1],
                 "next.success": np.array([last and episode.success]),
                 DONE: np.array([last]),
                 "intervention": episode.intervened[at : at + 1],
             }
-            whole_seen = episode.observations[at]
+            whole_seen, state = episode.observations[at], moved[at]
             if self.policy_cameras is None:
-                yield frame | {STATE: whole_seen, ENVIRONMENT: whole_seen}
+                yield frame | {STATE: state, ENVIRONMENT: whole_seen[self._axes :]}
                 continue
             shown = zip(
                 self.policy_cameras.cameras, () if pictures is None else pictures[at], strict=True
             )
+            if self.motors is None:
+                state = whole_seen[list(self.policy_cameras.felt)]
             yield frame | {
-                STATE: whole_seen[list(self.policy_cameras.felt)],
+                STATE: state,
                 WHOLE: whole_seen,
                 **{PICTURES + camera: picture for camera, picture in shown},
             }

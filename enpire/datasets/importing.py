@@ -11,7 +11,7 @@ import numpy as np
 
 from enpire.datasets import compatibility, notices, success_columns
 from enpire.datasets.camera_columns import CameraColumns, Shown
-from enpire.datasets.columns import ACTION, PICTURES, POLICY, SEED, STATE
+from enpire.datasets.columns import ACTION, ENVIRONMENT, PICTURES, POLICY, SEED, STATE, WHOLE
 from enpire.datasets.compatibility import Allowed, Chosen, TaskInterface
 from enpire.datasets.folder import (
     Description,
@@ -115,7 +115,8 @@ class _Source:
 
     about: what it says of itself. chosen: entries of its columns of observations and of actions.
     arms: by which its joint positions are understood; None: it speaks as the task does. fps: its
-    rate, and paced: what was assumed of it. cameras: of its pictures, where policies see.
+    rate, and paced: what was assumed of it. cameras: of its pictures, where policies see. beside:
+    its column of all that the task shows beside joints, which are its last entries; or none.
     """
 
     frames: Frames
@@ -125,6 +126,7 @@ class _Source:
     fps: float
     paced: str
     cameras: CameraColumns | None
+    beside: tuple[str, ...] = ()
 
     @property
     def features(self) -> dict[str, Any]:
@@ -146,6 +148,12 @@ def _read(
         require_in_both(folder, features, arms.axes, wanted, allowed)
         if has_joints(features, (STATE, ACTION), arms.axes, allowed):
             arms.require_no_forces(folder)
+        elif arms.motors is not None:
+            raise StoreError(
+                f"{folder}: policies of {wanted.task} say where joints are to be, and state and "
+                f"action there are not both positions of {', '.join(arms.axes.keys)}: --rename "
+                "THEIRS=OURS,..., or a task whose policies move hands"
+            )
         else:
             arms = None
     named = wanted
@@ -174,12 +182,27 @@ def _read(
     success = success_columns.success_columns(features, allowed)
     pointing = pointing_columns(folder, about)
     more = notices.more_columns(features)
-    columns = list(dict.fromkeys([seen, ACTION, *success, *told, *more, *pointing]))
+    beside = _beside(features, wanted, arms)
+    columns = list(dict.fromkeys([seen, ACTION, *beside, *success, *told, *more, *pointing]))
     frames = read_frames(folder, about, columns)
     require_paced(frames, (fps, about.fps))
     notices.require_ends(frames, features)
     require_pointed(frames, about, pointing)
-    return _Source(frames, about, (observed, done), arms, fps, paced, cameras)
+    return _Source(frames, about, (observed, done), arms, fps, paced, cameras, beside)
+
+
+def _beside(
+    features: dict[str, Any], wanted: TaskInterface, arms: ArmModel | None
+) -> tuple[str, ...]:
+    """Name the column that has what a task shows beside joints, where its policies set these."""
+    if arms is None or arms.motors is None:
+        return ()
+    names = wanted.observation[len(arms.felt) :]
+    for column in (WHOLE, ENVIRONMENT):
+        called = compatibility.names_of(features.get(column, {}).get("names")) or ()
+        if called[-len(names) :] == names and len(called) in (len(names), len(wanted.observation)):
+            return (column,)
+    return ()
 
 
 def _meaning(source: _Source, wanted: TaskInterface, allowed: Allowed, *, sees: bool) -> _Meaning:
@@ -195,7 +218,7 @@ def _meaning(source: _Source, wanted: TaskInterface, allowed: Allowed, *, sees: 
         return _Meaning(
             frames, done.clip(-1.0, 1.0), observed, every, numbers, given, source.fps, said
         )
-    if not sees and len(arms.felt) < len(wanted.observation):
+    if not sees and not source.beside and len(arms.felt) < len(wanted.observation):
         missing = [n for i, n in enumerate(wanted.observation) if i not in arms.felt]
         raise StoreError(
             f"{frames.folder} has joint positions, and {wanted.task} shows its policies what a "
@@ -292,13 +315,22 @@ def _of_joints(
             f"{outside:.0%} of the time: another unit, another zero or sign, or another task"
         )
     made = [arms.convert(part.measured, part.wanted) for part in parts]
+    known = arms.felt
+    for column in source.beside:
+        known = tuple(range(len(wanted.observation)))
+        others, _ = frames.numbers(column)
+        for extent, part, each in zip(frames.extents, parts, made, strict=True):
+            shown = others[extent.first + np.array(part.frames)]
+            each.observations[:, len(arms.felt) :] = shown[:, len(arms.felt) - len(known) :]
     behind = float(np.mean([each.behind for each in made]))
     tilt = max(each.tilt for each in made)
     newest = tuple(part.frames for part in parts)
     still = sum(part.still for part in parts) / len(parts)
     notes = (
         recorded.said,
-        f"actions from where the joints were sent, by the kinematics of {arms.name}",
+        f"actions from where the joints were sent, by the kinematics of {arms.name}"
+        if arms.motors is None
+        else "actions are where the joints were sent",
         f"without their first {still:.2g} s in the mean, in which the leader stood still"
         if still >= 1.0 / wanted.hz
         else "",
@@ -319,14 +351,14 @@ def _of_joints(
             fps,
         ),
         "without what a tracker would say: for policies that see"
-        if len(arms.felt) < len(wanted.observation)
+        if len(known) < len(wanted.observation)
         else "",
     )
     return _Meaning(
         frames.at(newest),
         np.concatenate([each.actions for each in made]).astype(np.float64),
         np.concatenate([each.observations for each in made]).astype(np.float64),
-        arms.felt,
+        known,
         newest,
         given,
         wanted.hz,

@@ -21,9 +21,9 @@ from enpire.datasets import joint_signs
 from enpire.datasets.columns import ACTION, STATE, WHOLE
 from enpire.datasets.compatibility import Allowed, TaskInterface, listed, names_of, renames_in
 from enpire.datasets.folder import Frames
-from enpire.drivers.build import settings
 from enpire.drivers.lerobot.axes import UNITS, Axes
 from enpire.environment import Readings, Stations
+from enpire.environment.core.motors import Motors
 from enpire.environment.core.policy_cameras import felt_entries
 from enpire.environment.kinematics import Forward
 from enpire.errors import StoreError
@@ -66,16 +66,6 @@ class Resampled:
     wanted: FloatArray
     frames: tuple[int, ...]
     still: float
-
-
-def axes_of(robot: Robot) -> Axes | None:
-    """Read how LeRobot's motors stand for a robot's axes; None if its pack does not say.
-
-    Raises:
-        PackError: `drivers.toml` does not parse.
-    """
-    said = settings("lerobot", robot, None)
-    return Axes.read(said.tables("axes")) if said.has("axes") else None
 
 
 def has_joints(
@@ -141,6 +131,11 @@ def in_our_units(
     """
     if allowed.degrees and allowed.calibration:
         raise StoreError("--degrees or --calibration FILE: joints are in one of the two")
+    degrees = np.isclose(np.abs(axes.factor), UNITS["degrees"])
+    if not degrees.any() and not (allowed.degrees or allowed.calibration):
+        return Recorded(
+            axes.offset + axes.factor * measured, axes.offset + axes.factor * wanted, ""
+        )
     if not (allowed.degrees or allowed.calibration):
         raise StoreError(
             f"{frames.folder} has joint positions, and does not say in what: --degrees, if it was "
@@ -150,13 +145,12 @@ def in_our_units(
         )
     factors: FloatArray = np.ones(len(axes.keys))
     if allowed.calibration:
-        normalised = np.isclose(np.abs(axes.factor), UNITS["degrees"])
-        factors = _degrees_of_one(Path(allowed.calibration), axes, normalised)
-        beyond = np.abs(np.maximum(abs(measured), abs(wanted))[:, normalised]) > FULL + ROUNDED
+        factors = _degrees_of_one(Path(allowed.calibration), axes, degrees)
+        beyond = np.abs(np.maximum(abs(measured), abs(wanted))[:, degrees]) > FULL + ROUNDED
         if beyond.any():
             row, at = (int(i[0]) for i in np.nonzero(beyond))
             raise StoreError(
-                f"{frames.folder}: {frames.place(row)}: {np.array(axes.keys)[normalised][at]} is "
+                f"{frames.folder}: {frames.place(row)}: {np.array(axes.keys)[degrees][at]} is "
                 f"beyond {FULL:g}: these joints are not normalised: --degrees"
             )
     how = f"from -100 to 100 by {Path(allowed.calibration).name}" if allowed.calibration else ""
@@ -270,12 +264,16 @@ class ArmModel:
     """A task's arms: what hands joints are, what a task shows of them, and which actions move so.
 
     name: of the robot. axes: as its pack has them. felt: entries of the task's observation that are
-    there without a tracker.
+    there without a tracker. motors: where its policies set joints.
     """
 
-    def __init__(self, stations: Stations, axes: Axes) -> None:
-        """stations: of their own, on which no episode has begun."""
+    def __init__(self, stations: Stations, axes: Axes, motors: Motors | None = None) -> None:
+        """stations: of their own, on which no episode has begun, and whose policies move hands.
+
+        motors: of the same task where its policies set joints, if these are to be taught.
+        """
         self._stations, self._task, self.axes = stations, stations.task, axes
+        self.motors = motors
         self.name = self._task.robot
         scene = stations.twin.scene
         self._arms = scene.arms
@@ -284,6 +282,8 @@ class ArmModel:
         self._wrists = np.array([arm.force for arm in scene.arms])
         self._forward = Forward(scene.world, scene.robot)
         self.felt = felt_entries(self._task, stations.sensors)
+        if motors is not None:
+            self.felt = tuple(range(len(motors.keys)))
         self.ranges = self._ranges(scene.robot)
 
     def require_no_forces(self, folder: Path) -> None:
@@ -295,7 +295,7 @@ class ArmModel:
         Raises:
             StoreError: They feel forces, too.
         """
-        if forces := self._forces():
+        if self.motors is None and (forces := self._forces()):
             raise StoreError(
                 f"{folder} has joint positions, and policies of {self._task.name} feel forces "
                 f"({forces[0]}), too: record its demonstrations on the station"
@@ -312,6 +312,8 @@ class ArmModel:
             measured: an episode's axes, where they were, (periods, axes).
             wanted: where they were then sent, likewise.
         """
+        if self.motors is not None:
+            return self._as_it_is(self.motors, measured, wanted)
         stations, twin, control = self._stations, self._stations.twin, self._stations.control
         joints, grippers = self._split(measured)
         leader, leader_grippers = self._split(wanted)
@@ -343,6 +345,17 @@ class ArmModel:
         felt[:, self.felt] = shown[:, self.felt]
         actions = sent.reshape(len(sent), -1)
         return Converted(felt, actions, behind / len(sent), tilt)
+
+    def _as_it_is(self, motors: Motors, measured: FloatArray, wanted: FloatArray) -> Converted:
+        """Return joint positions as what policies see that set joints, and do."""
+        seen = np.full((len(measured), len(motors.keys) + self._others), np.nan, np.float32)
+        seen[:, : len(motors.keys)] = measured
+        return Converted(seen, motors.actions_to(wanted), behind=0.0, tilt=0.0)
+
+    @property
+    def _others(self) -> int:
+        """Entries of an observation that are no joint's, where policies set joints."""
+        return len(self._task.observation_names)
 
     def odd(self, recorded: Sequence[tuple[FloatArray, FloatArray]], fps: float) -> str:
         """Tell what joint positions say otherwise than these arms in the twin; nothing if so.

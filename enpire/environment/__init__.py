@@ -18,6 +18,7 @@ from enpire.environment.cameras.camera import (
 )
 from enpire.environment.cameras.camera_marks import CameraMarks
 from enpire.environment.control.cartesian_control import ActionSpec, ArmAction, CartesianControl
+from enpire.environment.control.joint_actions import JointActions, JointTargets
 from enpire.environment.control.sensing import Readings, SensorNoise
 from enpire.environment.core.controller import (
     DEMONSTRATOR,
@@ -100,6 +101,8 @@ __all__ = [
     "Idleness",
     "InterventionWrapper",
     "Job",
+    "JointActions",
+    "JointTargets",
     "Mirror",
     "MovedHand",
     "ObservedLead",

@@ -13,6 +13,7 @@ from enpire.environment.cameras.domain_randomization import dresser, looks
 from enpire.environment.cameras.twin_cameras import NoGraphics, TwinVerifierCameras
 from enpire.environment.core.declared import nonsense
 from enpire.environment.core.faults import where
+from enpire.environment.core.joint_task import with_joint_actions
 from enpire.environment.core.policy_cameras import TwinFrameCapture
 from enpire.environment.core.station_backend import StationBackend
 from enpire.environment.core.task import Task
@@ -21,7 +22,7 @@ from enpire.environment.stations.resets import ResetMode
 from enpire.environment.stations.stations import Stations
 from enpire.errors import PackError, UsageError, error_text
 from enpire.packs import Pack, available, find, load_robot, load_world
-from enpire.packs.finder import AT_START, FROM_START, GYM
+from enpire.packs.finder import AT_JOINTS, AT_START, FROM_START, GYM, sets_joints
 from enpire.packs.modules import PREFIX, import_of_pack
 from enpire.packs.signing import require_answered
 
@@ -131,6 +132,10 @@ def open_stations(order: Order, stations: int, threads: int = 0) -> StationBacke
         raise UsageError(
             f"--from start is for a task pack; {task.removesuffix(AT_START)} has one start"
         )
+    if task.startswith(GYM) and sets_joints(task):
+        raise UsageError(
+            f"{AT_JOINTS} is for a task pack; {task.removesuffix(AT_JOINTS)} has its own actions"
+        )
     if task.startswith(GYM) and order.reset is ResetMode.PHYSICAL:
         raise UsageError(f"--reset {order.reset} is for a task pack; {task} resets itself")
     if task.startswith(GYM) and (order.images or order.vary_looks):
@@ -179,6 +184,8 @@ def _restores(name: str) -> bool:
 def load_task(pack: Pack) -> Task:
     """Import `task.py` of a pack, or its `from_start.py`, and make the task there.
 
+    Under a name that ends in `@joints` it is the same task with joint actions.
+
     The pack's folder becomes a private package named after its hash, so its modules import one
     another relatively (`from .strap import ...`) and two versions never mix.
 
@@ -188,7 +195,8 @@ def load_task(pack: Pack) -> Task:
             answers for it.
     """
     require_answered(pack)
-    path = pack.folder / (FROM_START if pack.name.endswith(AT_START) else "task.py")
+    whole = pack.name.removesuffix(AT_JOINTS).endswith(AT_START)
+    path = pack.folder / (FROM_START if whole else "task.py")
     module = _import(pack, path)
     found = [
         item
@@ -214,6 +222,8 @@ def load_task(pack: Pack) -> Task:
         raise PackError(f"{path}:{line}: {cls.__name__} lacks {', '.join(missing)}")
     if wrong := nonsense(cls):
         raise PackError(f"{path}:{line}: {cls.__name__}: {wrong}")
+    if sets_joints(pack.name):
+        cls = with_joint_actions(cls, load_robot(find("robots", cls.robot)))
     task = cls(pack.folder)
     task.name = pack.name
     return task

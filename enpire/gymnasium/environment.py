@@ -54,7 +54,7 @@ class Stepper:
         task, count = stations.task, len(stations)
         self.observations = np.zeros((count, len(task.observation_names)), dtype=np.float32)
         self.over = np.ones(count, dtype=np.bool_)
-        self._controller = Supplied(count, task.actions.size)
+        self._controller = Supplied(count, task.policy_actions.size)
         self._awaiting: list[Sensed] = []
 
     def abort(self) -> None:
@@ -277,7 +277,7 @@ def spaces(
     stations: Stations,
 ) -> tuple[gymnasium.spaces.Box[np.float32], gymnasium.spaces.Box[np.float32]]:
     """The spaces of one station: observations, scaled to about one and not bounded; actions."""
-    seen, size = len(stations.task.observation_names), stations.task.actions.size
+    seen, size = len(stations.task.observation_names), stations.task.policy_actions.size
     return (
         gymnasium.spaces.Box(-np.inf, np.inf, (seen,), np.float32),
         gymnasium.spaces.Box(-1.0, 1.0, (size,), np.float32),

@@ -22,7 +22,17 @@ from enpire.improvement.film import Film
 from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.replay import Transitions, later_of, transitions
 from enpire.improvement.residual import residual_inputs
-from enpire.policies import BASES, Base, ChunkSampler, ObservationMask, PictureSpec, base_of, eyes
+from enpire.packs.finder import sets_joints
+from enpire.policies import (
+    BASES,
+    Base,
+    ChunkSampler,
+    LeRobotPolicy,
+    ObservationMask,
+    PictureSpec,
+    base_of,
+    eyes,
+)
 from enpire.types import Episode, Flags, Float32Array
 
 BLOCK = 64  # moments that are asked about at a time
@@ -38,6 +48,11 @@ def standing(name: str, given: RecipeInputs, kinds: Mapping[str, type[Base]] = B
     base = base_of(given.incumbent)
     for kind in kinds.values():
         if isinstance(base, kind):
+            if isinstance(base, LeRobotPolicy) and sets_joints(given.spec.task):
+                raise RecipeError(
+                    f"{name}: a policy of LeRobot's that sets joints is not stood on; --recipe "
+                    "finetune teaches it"
+                )
             _require_eyes(name, base, given)
             return base
     found = f"the incumbent is of kind {base.kind!r}" if base else "there is none"

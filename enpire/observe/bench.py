@@ -192,7 +192,7 @@ def random_policy(stations: Stations, seed: int) -> ChunkPolicy:
     """A policy of the usual size that moves the hands a little and knows nothing."""
     task = stations.task
     torch.manual_seed(seed)
-    spec = ChunkSpec(task.name, len(task.observation_names), task.actions.size)
+    spec = ChunkSpec(task.name, len(task.observation_names), task.policy_actions.size)
     policy = ChunkPolicy(spec)
     policy.spread.fill_(0.2)
     return policy.eval()

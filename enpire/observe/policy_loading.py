@@ -10,6 +10,7 @@ from enpire.environment import StationBackend
 from enpire.errors import PolicyError, StoreError
 from enpire.observe import account
 from enpire.observe.trust import distrusted
+from enpire.packs.finder import sets_joints
 from enpire.policies import LeRobotPolicy, PicturePolicy, Policy, base_of
 from enpire.policies.lerobot import find_folder
 from enpire.policies.lerobot.folder import why_none
@@ -100,6 +101,13 @@ def require_fit(policy: Policy, stations: StationBackend, name: str) -> None:
     """Raise PolicyError unless `policy` maps what `stations` show to what they can do."""
     policy = base_of(policy)
     spec = policy.spec
+    if spec.task and sets_joints(spec.task) != sets_joints(stations.name):
+        what = {True: "says where joints are to be", False: "moves hands"}
+        other, here = (what[sets_joints(task)] for task in (spec.task, stations.name))
+        raise PolicyError(
+            f"policy {name!r}, made for {spec.task}, {other}, and a policy of {stations.name} "
+            f"{here}: give --task {spec.task}, or choose another policy"
+        )
     has = (spec.observation, spec.action)
     needs = (stations.observation_size, stations.action_size)
     if isinstance(policy, SEEING) and policy.spec.size:

@@ -31,6 +31,7 @@ MARKER: dict[Kind, str] = {
 GYM = "gym:"  # begins the name of a task that is a Gymnasium environment, and no pack
 AT_START = "@start"  # ends the name of a task that begins at the beginning, not at the hard phase
 FROM_START = "from_start.py"  # the module that holds it
+AT_JOINTS = "@joints"  # ends the name of a task whose policies set joints, and do not move hands
 LOOP = "loop.toml"  # what a task's loop does unless told otherwise: it decides no episode
 SYMMETRY = "symmetry.toml"  # of a task: how it may be moved; for those who learn, as above
 CERTIFICATE = "certificate.json"  # what was measured of a pack: beside it, and no part of it
@@ -63,7 +64,8 @@ class Pack:
 def find(kind: Kind, name: str) -> Pack:
     """Return the pack called `name`, or at the path `name`.
 
-    A task's may end in `@start`: the same pack, whose task is that of `from_start.py`.
+    A task's may end in `@start`: the same pack, whose task is that of `from_start.py`. Either may
+    end in `@joints` besides: the same task, where policies say where joints are to be.
 
     Raises:
         UsageError: there is none; the message gives the nearest names.
@@ -72,6 +74,9 @@ def find(kind: Kind, name: str) -> Pack:
     """
     if kind == "tasks" and name.startswith(GYM):
         raise UsageError(f"{name} is a Gymnasium environment: `loop` and `eval` take it, no other")
+    if kind == "tasks" and sets_joints(name):
+        pack = find(kind, name.removesuffix(AT_JOINTS))
+        return replace(pack, name=pack.name + AT_JOINTS)
     if kind == "tasks" and name.endswith(AT_START):
         pack = find(kind, name.removesuffix(AT_START))
         if not (pack.folder / FROM_START).is_file():
@@ -89,6 +94,11 @@ def find(kind: Kind, name: str) -> Pack:
         if (root / name / MARKER[kind]).is_file():
             return _pack(kind, (root / name).resolve())
     raise UsageError(unknown(SINGULAR[kind], name, available(kind)))
+
+
+def sets_joints(task: str) -> bool:
+    """Whether policies of the task called so say where joints are to be."""
+    return task.endswith(AT_JOINTS)
 
 
 def available(kind: Kind) -> list[str]:

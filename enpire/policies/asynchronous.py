@@ -15,6 +15,7 @@ import numpy as np
 
 from enpire.environment import Controller, StationBackend
 from enpire.environment.control.sensing import Readings
+from enpire.packs.finder import sets_joints
 from enpire.policies.chunk import ChunkPolicy
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.policy import Policy
@@ -188,8 +189,10 @@ class Asynchronous:
             return action
         self.missed += 1
         station.held += 1
-        still: Float32Array = np.zeros(self._spec.action, np.float32)
-        still[6::7] = station.chunk[-1, 6::7]
+        still: Float32Array = station.chunk[-1].copy()
+        if not sets_joints(self._spec.task):
+            still = np.zeros_like(still)
+            still[6::7] = station.chunk[-1, 6::7]
         return still
 
     def _wait(self) -> None:

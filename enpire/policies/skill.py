@@ -10,7 +10,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from enpire.environment import Demonstrator, Readings, StationBackend, Task, Tasked
+from enpire.environment import (
+    Demonstrator,
+    JointTargets,
+    Readings,
+    StationBackend,
+    Task,
+    Tasked,
+)
 from enpire.errors import PolicyError
 from enpire.policies.description import described
 from enpire.twin.twin import Rows
@@ -80,6 +87,11 @@ class SkillController:
         """Run the script of `task` with these values, by name."""
         self._task, self._values = task, values
         self._scripts: dict[int, Demonstrator] = {}
+        self._targets: JointTargets | None = None
+
+    def connect(self, targets: JointTargets) -> None:
+        """See `MovesHands`."""
+        self._targets = targets
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """The script from its start."""
@@ -88,4 +100,5 @@ class SkillController:
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
         """Each script's own action."""
         actions = [self._scripts[row].act(readings.row(i)) for i, row in enumerate(rows.tolist())]
-        return np.stack(actions)
+        moved = np.stack(actions)
+        return moved if self._targets is None else self._targets.of(rows, moved, readings)

@@ -9,7 +9,7 @@ import argparse
 import math
 import re
 
-from enpire.packs.finder import AT_START
+from enpire.packs.finder import AT_JOINTS, AT_START, sets_joints
 
 RESETS = ("fast", "physical")
 VERIFIERS = ("sensors", "cameras")
@@ -168,7 +168,9 @@ def task_from(task: str, begin: str) -> str:
     """
     if not begin or not task:
         return task
-    return task.removesuffix(AT_START) + (AT_START if begin == "start" else "")
+    ends = AT_JOINTS if sets_joints(task) else ""
+    plain = task.removesuffix(ends).removesuffix(AT_START)
+    return plain + (AT_START if begin == "start" else "") + ends
 
 
 def _one_of(choices: tuple[str, ...], text: str, wrong: str) -> str:

@@ -72,6 +72,32 @@ def test_a_dataset_goes_out_and_in_and_begins_a_loop(
     assert all(id.startswith("adopted-imported-set-") for id in ids)
 
 
+def test_joint_actions_go_out_and_in_as_motors(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown, dataset, back = tmp_path / "shown", tmp_path / "set", tmp_path / "back"
+    task = "pick_cube@joints"
+    asked = ("loop", "--task", task, "--demonstrations", "2", "--run", str(shown))
+    assert main([*asked, *FEW, "--first-recipe.steps", "10"]) == NOT_REACHED
+    assert main(["export", "lerobot", str(shown), str(dataset), "--purpose", "demonstration"]) == 0
+    features = json.loads((dataset / "meta/info.json").read_text())["features"]
+    motors = ["shoulder_pan.pos", "shoulder_lift.pos", "elbow_flex.pos", "wrist_flex.pos"]
+    motors += ["wrist_roll.pos", "gripper.pos"]
+    assert features["action"]["names"] == features["observation.state"]["names"] == motors
+    assert "cube_from_hand_x" in features["observation.environment_state"]["names"]
+    into = ["import", "lerobot", str(dataset), str(back)]
+    assert main([*into, "--task", task]) == 1
+    assert "--degrees" in capsys.readouterr().err
+    assert main([*into, "--task", task, "--degrees"]) == 0
+    with Run.open(shown) as one, Run.open(back) as other:
+        pairs = zip(one.episodes(Purpose.DEMONSTRATION), other.episodes(), strict=True)
+        for there, here in pairs:
+            left_out = len(there) - len(here)  # in which the arm stood still
+            assert 0 <= left_out < 10
+            np.testing.assert_allclose(here.actions, there.actions[left_out:], atol=1e-5)
+            np.testing.assert_allclose(here.observations, there.observations[left_out:], atol=1e-5)
+
+
 def test_a_policy_is_measured_and_ranked(
     given: Path, shown: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,9 +15,9 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from enpire.datasets.joints import axes_of
 from enpire.environment import Demonstrations, Job, Readings, Stations
 from enpire.environment.cameras.twin_cameras import SAMPLES
+from enpire.environment.core.motors import axes_of
 from enpire.packs import find, load_robot
 from enpire.types import Episode, Float32Array, FloatArray, Purpose
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,6 @@ from enpire.datasets import (
     Imported,
     Shown,
     TaskInterface,
-    axes_of,
     demonstrations,
     first_seen,
     moved_by,
@@ -32,6 +31,7 @@ from enpire.datasets import (
 )
 from enpire.datasets.folder import DATA_PATH
 from enpire.environment import Job, Readings, Stations, build_stations
+from enpire.environment.core.motors import Motors, axes_of
 from enpire.environment.core.policy_cameras import EVERY
 from enpire.errors import StoreError
 from enpire.types import Episode, Float32Array, FloatArray, Purpose
@@ -111,10 +111,10 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 
 
 class Played:
-    """Actions one after the other, and then nothing but the last one's gripper."""
+    """Actions one after the other; hands then stand, with grippers as they were told last."""
 
-    def __init__(self, actions: Float32Array) -> None:
-        self._actions, self._at = actions, 0
+    def __init__(self, actions: Float32Array, motions: Sequence[int]) -> None:
+        self._actions, self._motions, self._at = actions, list(motions), 0
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         self._at = 0
@@ -122,14 +122,15 @@ class Played:
     def act(self, rows: Any, observations: Float32Array, readings: Readings) -> Float32Array:
         action = self._actions[min(self._at, len(self._actions) - 1)].copy()
         if self._at >= len(self._actions):
-            action[:6] = 0.0
+            action[self._motions] = 0.0
         self._at += 1
         return action[None]
 
 
 def played(stations: Stations, actions: Float32Array, seed: int) -> Episode:
     """An episode of a seed in which actions are carried out, whatever is seen."""
-    stations.begin(0, Job(seed, Purpose.DEMONSTRATION, Played(actions), "played"))
+    motions = () if stations.task.joint_actions else range(6)
+    stations.begin(0, Job(seed, Purpose.DEMONSTRATION, Played(actions, motions), "played"))
     done: list[Episode] = []
     while not done:
         done = stations.tick()
@@ -161,6 +162,40 @@ def test_the_twin_does_again_what_the_leader_did(bench: Bench, units: str) -> No
         assert near.max() < 0.004, "the hand is sent where it was sent, to 4 mm"
         gripper = given.episode.actions[:, 6]
         assert np.isin(one.actions[3:, 6].round(2), gripper.round(2)).mean() > 0.9
+
+
+@pytest.mark.medium
+def test_where_policies_set_joints_they_are_taken_as_they_are(bench: Bench) -> None:
+    stations = build_stations("pick_cube@joints", 1, 1)
+    motors = Motors.of(stations.task)
+    assert motors is not None
+    assert motors.keys == KEYS
+    names = stations.task.observation_names
+    wanted = replace(
+        bench.wanted,
+        task=stations.name,
+        observation=names,
+        action=names[:6],
+        starts=first_seen(stations),
+        moves=np.zeros((6, len(names))),
+        gains=np.zeros((6, len(names))),
+    )
+    arms = ArmModel(build_stations("pick_cube", 1, 1), motors.axes, motors)
+    allowed = Allowed(success="all", degrees=True, rename=SEEN)
+    found = demonstrations(bench.degrees, wanted, allowed, arms, bench.shown)
+    assert "actions are where the joints were sent" in found.said
+    assert not any("kinematics" in text for text in found.said)
+    with pytest.raises(StoreError, match="only policies that see by cameras"):
+        demonstrations(bench.degrees, wanted, allowed, arms)
+    for one, given in zip(found.episodes, bench.takes, strict=True):
+        assert np.flatnonzero(np.isfinite(one.observations).all(axis=0)).tolist() == [*range(6)]
+        sent = motors.shown(motors.told(one.actions))
+        path = np.concatenate([given.begins[None], given.episode.setpoints])
+        fine = between(path, np.arange(0, len(path) - 1, 0.1)).astype(np.float32)
+        near = np.abs(sent[:, None, :5] - fine[None, :, :5]).max(axis=2).min(axis=1)
+        corner = np.abs(np.diff(path[:, :5], axis=0)).max() / 2  # that straight lines cut off
+        assert near.max() < corner, "joints are sent where the leader was"
+        assert played(stations, one.actions, given.episode.seed).success
 
 
 def test_what_is_felt_is_as_it_was_and_nothing_is_tracked(bench: Bench) -> None:

@@ -28,8 +28,10 @@ from enpire.environment import (
     Task,
     time_left,
 )
+from enpire.environment.core.joint_task import with_joint_actions
 from enpire.environment.resets.perturbation import Perturbation
 from enpire.packs import find, load_robot, load_world
+from enpire.packs.finder import AT_JOINTS
 from enpire.twin import Twin
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray, Outcome, Predicate, Verdict
@@ -193,6 +195,13 @@ def reach_stations(
     world, robot = find("sim", chosen.world), find("robots", chosen.robot)
     scene = load_world(world), load_robot(robot)
     return Stations(chosen, *scene, stations, threads, reset=reset, perturbation=perturbation)
+
+
+def by_joints(task: type[Task] = Reach) -> Task:
+    """This task, or another on the same arm, with joint actions."""
+    made = with_joint_actions(task, load_robot(find("robots", task.robot)))(Path("reach"))
+    made.name += AT_JOINTS
+    return made
 
 
 def posture(joint1: float) -> tuple[FloatArray, FloatArray]:

@@ -69,6 +69,17 @@ def test_a_task_that_begins_at_its_start(here: Path) -> None:
     assert "mine" in with_start()
 
 
+def test_a_task_whose_policies_set_joints(here: Path) -> None:
+    folder = pack(here, "mine")
+    joints = find("tasks", "mine@joints")
+    assert (joints.name, joints.folder) == ("mine@joints", folder)
+    assert joints.sha256 == find("tasks", "mine").sha256
+    with pytest.raises(UsageError, match="one start only"):
+        find("tasks", "mine@start@joints")
+    (folder / "from_start.py").touch()
+    assert find("tasks", "mine@start@joints").name == "mine@start@joints"
+
+
 def test_a_folder_without_its_marker_is_no_pack(here: Path) -> None:
     (here / "tasks" / "zip_tie").mkdir(parents=True)
     assert find("tasks", "zip_tie").folder != here / "tasks" / "zip_tie"

@@ -10,7 +10,7 @@ from typing import Any
 
 from enpire.errors import PackError, UsageError
 from enpire.json_text import parsed
-from enpire.packs.finder import AT_START, CERTIFICATE, Pack, find
+from enpire.packs.finder import AT_JOINTS, AT_START, CERTIFICATE, Pack, find
 from enpire.packs.signing import (
     PICTURES,
     Signature,
@@ -29,8 +29,9 @@ def sign(options: Namespace, task: str) -> int:
         UsageError: nobody is at the terminal, or what was typed or given is not what is signed.
         PackError: it has no certificate of its own as it is, or one that misses a bar.
     """
-    if task.endswith(AT_START):
-        raise UsageError(f"a signature is for the whole pack: leave {AT_START} out")
+    for end in (AT_JOINTS, AT_START):
+        if task.endswith(end):
+            raise UsageError(f"a signature is for the whole pack: leave {end} out")
     if (options.by is None) != (options.hash is None):
         raise UsageError("--by and --hash go together: who signs, and the exact hash")
     pack = find("tasks", task)

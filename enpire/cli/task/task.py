@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from enpire.cli.options.parser import Parser, add_start, print_json, task_asked
 from enpire.errors import EnpireError, PackError, UsageError
-from enpire.packs.finder import AT_START, unknown
+from enpire.packs.finder import AT_JOINTS, AT_START, sets_joints, unknown
 from enpire.session.graphics import choose_graphics
 from enpire.session.values import positive
 
@@ -83,6 +83,8 @@ def run(options: Namespace) -> int:
 
     sys.setswitchinterval(SWITCH_S)
     task = task_asked(options)
+    if sets_joints(task):
+        raise UsageError(f"a check is of scene and verifier, not of actions: leave {AT_JOINTS} out")
     pack = find("tasks", task)
     folder = pack.folder
     counts = FULL if options.full else REDUCED

@@ -1,4 +1,4 @@
-"""Cartesian actions in, joint setpoints out, for all stations at once.
+"""Cartesian actions in, joint setpoints out, for all stations at once; or joint actions in.
 
 An action moves each hand's setpoint by a small translation and rotation (a twist over one control
 period) and sets its gripper. Damped least squares turns the twist into joint increments (Nakamura
@@ -6,6 +6,9 @@ and Hanafusa 1986; Wampler 1986); increments add to the last setpoint, not to th
 so that a hand held back by contact pushes as far as the position controller is soft. mink solves
 the same problem more generally one arm at a time (resets use it); this is the batched special case
 that a control period of many stations needs.
+
+A joint action says where joints are to be (`JointActions`); setpoints go there within the same
+limits.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enpire.environment.control import kernels
-from enpire.twin import Twin
+from enpire.twin import Scene, Twin
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray
 
@@ -99,6 +102,7 @@ class CartesianControl:
         self.setpoints: FloatArray = self.command[:, :, :dof]
         self.gripper: FloatArray = self.command[:, :, dof]
         self._range = model.jnt_range[[arm.joints for arm in self.arms]].transpose(2, 0, 1).copy()
+        self.ends = setpoint_ends(twin.scene)
         self._step = np.array(robot.limits.joint_speed) * period
         self._qpos = np.array([arm.qpos for arm in self.arms])
         self._joints = np.array([arm.joints for arm in self.arms])
@@ -122,6 +126,11 @@ class CartesianControl:
             np.array([arm.gripper_range for arm in robot.arms], np.float64),
             float(spec.lead),
             float(spec.push),
+            # A whole action along all axes goes further than along one.
+            np.maximum(
+                np.linalg.norm(spec.scale[:, :3], axis=1),
+                robot.limits.cartesian_speed * self.period,
+            ),
         )
 
     def measured(self, rows: Rows) -> FloatArray:
@@ -212,3 +221,56 @@ class CartesianControl:
             self._grasp,
             self.limits if limits is None else limits,
         )
+
+    def follow(
+        self, rows: Rows, actions: Float32Array, jacobian: FloatArray, force: FloatArray
+    ) -> None:
+        """Move the setpoints of `rows` towards joint actions, (m, arms (dof + 1)), and send them.
+
+        jacobian and force are as in `apply`.
+        """
+        twin = self.twin
+        kernels.follow(
+            rows,
+            actions,
+            jacobian,
+            force,
+            twin.qpos,
+            twin.site_xpos,
+            twin.ctrl,
+            self.command,
+            self._qpos,
+            self._grasp,
+            self.limits,
+        )
+
+    def joint_actions(self, rows: Rows, actions: Float32Array, force: FloatArray) -> Float32Array:
+        """Return the joint actions (m, arms (dof + 1)) that lead where `actions` would.
+
+        Nothing moves. actions: (m, act), of hands; force: as in `apply`.
+        """
+        twin, command = self.twin, self.command.copy()
+        kernels.move(
+            rows,
+            actions,
+            self.jacobian(rows),
+            force,
+            twin.qpos,
+            twin.site_xpos,
+            twin.ctrl.copy(),
+            command,
+            self._qpos,
+            self._grasp,
+            self.limits,
+        )
+        low, high = self.ends
+        wanted: FloatArray = 2.0 * (command[rows] - low) / (high - low) - 1.0
+        result: Float32Array = wanted.reshape(len(rows), -1).clip(-1.0, 1.0).astype(np.float32)
+        return result
+
+
+def setpoint_ends(scene: Scene) -> FloatArray:
+    """Return the setpoints of joint actions of -1 and of 1, (2, arms, dof + 1)."""
+    joints = scene.model.jnt_range[[arm.joints for arm in scene.arms]].transpose(2, 0, 1)
+    grippers = np.array([arm.gripper_range for arm in scene.robot.arms], np.float64)
+    return np.concatenate([joints, grippers.T[:, :, None]], axis=2)

@@ -15,8 +15,14 @@ from enpire.types import Float32Array, FloatArray
 class ChunkExecutor:
     """Flies stations along their plans; sensors and control are those of every other period."""
 
-    def __init__(self, sensors: Sensors, substeps: int, force_limit: float) -> None:
-        """substeps: of a control period. force_limit: of a wrist, above which a plan ends [N]."""
+    def __init__(
+        self, sensors: Sensors, substeps: int, force_limit: float, to_joints: bool = False
+    ) -> None:
+        """substeps: of a control period. force_limit: of a wrist, above which a plan ends [N].
+
+        to_joints: actions say where joints are to be.
+        """
+        self._to_joints = to_joints
         self._sensors, self._control = sensors, sensors.control
         self._substeps, self._force_limit = substeps, force_limit
         self._own = threading.local()  # views of each thread's simulation
@@ -49,6 +55,7 @@ class ChunkExecutor:
                 sensors.tables,
                 tuple(errors[one] for errors in sensors.errors),
                 control.limits,
+                self._to_joints,
                 jacobian[:1],
                 sensed,
                 sent,

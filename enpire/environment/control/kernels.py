@@ -282,7 +282,7 @@ def move(
     full action [m], [rad]; box: (2, arms, 3) [m]; joint_range: (2, arms, dof), step: (dof,) [rad];
     gripper_range: (arms, 2).
     """
-    actuators, scale, box, joint_range, step, gripper_range, lead, push = limits
+    actuators, scale, box, joint_range, step, gripper_range, lead, push, _ = limits
     arms, dof = joint_qpos.shape
     twist = np.empty(6)
     for i, row in enumerate(rows):
@@ -313,6 +313,97 @@ def move(
                 ctrl[row, actuators[arm, k]] = command[row, arm, k]
 
 
+@compiled
+def pressing_less(move: FloatArray, force: FloatArray, push: float, most: FloatArray) -> FloatArray:
+    """What is left of a hand's way (3,) against a contact force (3,), both in the world frame.
+
+    Against the force it goes no further than `yielding` leaves of a whole action, whose way is
+    `most` (3,). What `yielding` has left of any action is left as it is.
+    """
+    left = move.copy()
+    size = math.sqrt(force[0] * force[0] + force[1] * force[1] + force[2] * force[2])
+    if size <= push / 2.0:
+        return left
+    along, whole = 0.0, 0.0
+    for a in range(3):
+        along += move[a] * force[a] / size
+        whole += abs(most[a] * force[a]) / size
+    held = min(2.0 * size / push - 1.0, 1.0)
+    excess = min(max(size / push - 1.0, 0.0), 1.0)
+    over = max(along - (whole * (1.0 - held) - YIELD * excess), 0.0)
+    for a in range(3):
+        left[a] -= force[a] / size * over
+    return left
+
+
+@compiled
+def follow(
+    rows: Indices,
+    actions: Float32Array,
+    J: FloatArray,
+    force: FloatArray,
+    qpos: FloatArray,
+    site_xpos: FloatArray,
+    ctrl: FloatArray,
+    command: FloatArray,
+    joint_qpos: Indices,
+    grasp: Indices,
+    limits: tuple[Any, ...],
+) -> None:
+    """Move the setpoints in `command` to where `actions`, (m, arms (dof + 1)), want them.
+
+    They go as far in one period as the limits of `move` let them: an arm goes straight in its
+    joints, all of them slowed alike. Where its hand would leave the box, or press too hard, it goes
+    another way. Arguments are those of `move`. farthest, (arms,): of a hand in a period [m].
+    """
+    actuators, scale, box, joint_range, step, gripper_range, lead, push, farthest = limits
+    arms, dof = joint_qpos.shape
+    way, moved, twist = np.empty(dof), np.empty(3), np.zeros(6)
+    for i, row in enumerate(rows):
+        for arm in range(arms):
+            first, share = (dof + 1) * arm, 1.0
+            for k in range(dof):
+                part = 0.5 + 0.5 * min(max(actions[i, first + k], -1.0), 1.0)
+                low, high = joint_range[0, arm, k], joint_range[1, arm, k]
+                held, measured = command[row, arm, k], qpos[row, joint_qpos[arm, k]]
+                way[k] = low + part * (high - low) - held
+                if way[k] > 0.0:
+                    room = max(measured + lead, held) - held
+                else:
+                    room = held - min(measured - lead, held)
+                share = min(share, min(room, step[k]) / max(abs(way[k]), 1e-12))
+            length = 0.0
+            for a in range(3):
+                moved[a] = 0.0
+                for k in range(dof):
+                    moved[a] += share * J[i, arm, a, k] * way[k]
+                length += moved[a] * moved[a]
+            length = math.sqrt(length)
+            slower = min(farthest[arm] / max(length, 1e-12), 1.0)
+            for k in range(dof):
+                way[k] *= share * slower
+            for a in range(3):
+                moved[a] *= slower
+            left = pressing_less(moved, force[i, arm], push, scale[arm, :3])
+            for a in range(3):  # a hand outside stays where it is, or comes back
+                hand = site_xpos[row, grasp[arm], a]
+                to_low, to_high = box[0, arm, a] - hand, box[1, arm, a] - hand
+                left[a] = min(max(left[a], min(to_low, 0.0)), max(to_high, 0.0))
+                twist[a] = left[a] - moved[a]
+            if twist.any():
+                otherwise = least_squares(J[i, arm], twist)
+                for k in range(dof):
+                    way[k] = min(max(way[k] + otherwise[k], -step[k]), step[k])
+            for k in range(dof):
+                to = command[row, arm, k] + way[k]
+                command[row, arm, k] = min(max(to, joint_range[0, arm, k]), joint_range[1, arm, k])
+            opening = 0.5 + 0.5 * min(max(actions[i, first + dof], -1.0), 1.0)
+            closed, opened = gripper_range[arm, 0], gripper_range[arm, 1]
+            command[row, arm, dof] = closed + opening * (opened - closed)
+            for k in range(dof + 1):
+                ctrl[row, actuators[arm, k]] = command[row, arm, k]
+
+
 @compiled_without_gil
 def carry_out(
     model: int,
@@ -328,15 +419,16 @@ def carry_out(
     tables: Tables,
     errors: Arrays,
     limits: tuple[Any, ...],
+    to_joints: bool,
     J: FloatArray,
     sensed: Arrays,
     sent: FloatArray,
 ) -> int:
     """Fly a control period, and then those of a plan (k, act), one station alone.
 
-    Between two periods it reads the sensors and moves the setpoints, as `read` and `move` do; what
-    is read is returned for each of them. It goes no further than to where MuJoCo warns of something
-    or a hand feels more than `force_limit` [N].
+    Between two periods it reads the sensors and moves the setpoints, as `read` and `move` do, or
+    `follow` where actions are `to_joints`; what is read is returned for each of them. It goes no
+    further than to where MuJoCo warns of something or a hand feels more than `force_limit` [N].
 
     model, data: addresses. first: the errors due in the first period of the plan. command, ctrl,
     live and errors are of the one station, (1, ...). limits: `CartesianControl` has them. sent: the
@@ -370,18 +462,33 @@ def carry_out(
         for arm in range(len(felt[t])):
             if np.sqrt((felt[t, arm] ** 2).sum()) > force_limit:
                 return t
-        move(
-            row,
-            plan[here],
-            J,
-            felt[here],
-            qpos,
-            site_xpos,
-            ctrl,
-            command,
-            joint_qpos,
-            grasp,
-            limits,
-        )
+        if to_joints:
+            follow(
+                row,
+                plan[here],
+                J,
+                felt[here],
+                qpos,
+                site_xpos,
+                ctrl,
+                command,
+                joint_qpos,
+                grasp,
+                limits,
+            )
+        else:
+            move(
+                row,
+                plan[here],
+                J,
+                felt[here],
+                qpos,
+                site_xpos,
+                ctrl,
+                command,
+                joint_qpos,
+                grasp,
+                limits,
+            )
         sent[t] = command[0]
     return t

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from enpire.environment.control.cartesian_control import ActionSpec
+from enpire.environment.control.joint_actions import JointTargets, MovesHands
 from enpire.environment.control.sensing import Readings
 from enpire.environment.core.controller import (
     Controller,
@@ -107,7 +108,7 @@ class Relieving(Controller, Protocol):
     """A corrector that has to know what the hands were told last: a person at a device."""
 
     def relieve(self, row: int, action: Float32Array) -> None:
-        """It takes over from who did `action`, (act,), on station `row`."""
+        """It takes over on station `row`, where `action`, (7 arms,), has hands hold still."""
         ...
 
 
@@ -144,7 +145,7 @@ class _Episode:
 
     rng: np.random.Generator  # of who corrects, and of who goes on after that
     exploration: float
-    last: Float32Array  # action (act,)
+    grippers: Float32Array  # as they were told last, (arms,)
     turn: Turn = Turn.POLICY
     way: list[_Posture] = field(default_factory=list)
     at: int = 0
@@ -170,27 +171,37 @@ class InterventionWrapper:
         actions: ActionSpec,
         desk: OperatorQueue | None = None,
     ) -> None:
-        """Have `corrector` take over from `policy` when `watch` says so; actions: the task's.
+        """Have `corrector` take over from `policy` when `watch` says so; actions: of hands there.
 
         desk: where it is asked for; by default there is one beside every station.
         """
         self._policy, self._corrector, self._watch = policy, corrector, watch
         self._scale = actions.scale
+        self._size, self._grippers = actions.size, list(actions.grippers)
+        self._targets: JointTargets | None = None
         self._desk: OperatorQueue = desk or Everywhere()
         self._episodes: dict[int, _Episode] = {}
+
+    def connect(self, targets: JointTargets) -> None:
+        """See `MovesHands`: the way back is one of hands, and so may be what the others do."""
+        self._targets = targets
+        self._size, self._grippers = targets.size, list(targets.grippers)
+        for one in (self._policy, self._corrector):
+            if isinstance(one, MovesHands):
+                one.connect(targets)
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """The policy begins as it would by itself."""
         correcting, watching = rng.spawn(2)
-        still = np.zeros(7 * len(self._scale), np.float32)
-        self._episodes[row] = _Episode(correcting, exploration, still)
+        told = np.zeros(len(self._scale), np.float32)
+        self._episodes[row] = _Episode(correcting, exploration, told)
         self._watch.begin(row, watching)
         self._policy.begin(row, rng, exploration)
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
         """What whose turn it is does on each station."""
         episodes = [self._episodes[row] for row in rows.tolist()]
-        actions = np.empty((len(rows), 7 * len(self._scale)), np.float32)
+        actions = np.empty((len(rows), self._size), np.float32)
         for i, (row, one) in enumerate(zip(rows.tolist(), episodes, strict=True)):
             if one.turn is not Turn.POLICY and self._help_is_over(row, one.turn):
                 self._give_back(row, one)
@@ -201,22 +212,22 @@ class InterventionWrapper:
                 if back is None:
                     one.turn = Turn.WAIT
                 else:
-                    actions[i] = back
+                    actions[i] = self._moving(back, rows, i, readings)
             if one.turn is Turn.WAIT:
                 if self._desk.serves(row):
                     self._correct(row, one)
                 else:
-                    actions[i] = self._still(one)
+                    actions[i] = self._moving(self._still(one), rows, i, readings)
             one.turns.append(one.turn)
         for turn, who in ((Turn.POLICY, self._policy), (Turn.CORRECT, self._corrector)):
             mine = [i for i, one in enumerate(episodes) if one.turn is turn]
             if mine:
                 actions[mine] = who.act(rows[mine], observations[mine], readings.at(mine))
         for i, one in enumerate(episodes):
-            one.last = actions[i].copy()
+            one.grippers = actions[i, self._grippers]
             if one.turn is Turn.POLICY:
                 position, rotation = readings.hand_position[i], readings.hand_rotation[i]
-                one.way.append(_Posture(position, rotation, actions[i, 6::7].copy()))
+                one.way.append(_Posture(position, rotation, one.grippers))
         return actions
 
     def word(self, row: int) -> PeriodCommand:
@@ -277,7 +288,7 @@ class InterventionWrapper:
         one.turn = Turn.CORRECT
         self._corrector.begin(row, one.rng, 0.0)
         if isinstance(self._corrector, Relieving):
-            self._corrector.relieve(row, one.last)
+            self._corrector.relieve(row, self._still(one))
         if one.pictures is not None:
             show(self._corrector, row, one.pictures)
 
@@ -293,9 +304,16 @@ class InterventionWrapper:
 
     def _still(self, one: _Episode) -> Float32Array:
         """Hands stand, grippers as they were told."""
-        action = np.zeros_like(one.last)
-        action[6::7] = one.last[6::7]
-        return action
+        action = np.zeros((len(self._scale), 7), np.float32)
+        action[:, 6] = one.grippers
+        return action.ravel()
+
+    def _moving(self, action: Float32Array, rows: Rows, i: int, readings: Readings) -> Float32Array:
+        """Return the action, (act,), of the i-th station that moves its hands by `action`."""
+        if self._targets is None:
+            return action
+        made: Float32Array = self._targets.of(rows[i : i + 1], action[None], readings.row(i))[0]
+        return made
 
     def _back(self, one: _Episode, readings: Readings) -> Float32Array | None:
         """Towards the posture before, with grippers as they were there; None once it is done."""

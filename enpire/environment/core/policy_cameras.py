@@ -147,7 +147,12 @@ def square(points: FloatArray) -> tuple[FloatArray, float]:
 
 
 def felt_entries(task: Task, sensors: Sensors) -> tuple[int, ...]:
-    """Entries of the task's observation that are there without a tracker."""
+    """Entries of the task's observation that are there without a tracker.
+
+    Where policies set joints they are the joints alone, as a policy of LeRobot's is shown them.
+    """
+    if task.joint_actions is not None:
+        return tuple(range(task.joint_actions.size))
     blank, _ = sensors.blank(1)
     for values in blank:
         values[...] = 0.5

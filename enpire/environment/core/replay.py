@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from enpire.environment.control.joint_actions import JointTargets, MovesHands
 from enpire.environment.control.sensing import Readings
 from enpire.environment.core.controller import (
     ChunkedController,
@@ -28,6 +29,11 @@ class Replay:
         self._actions = actions
         self._then = then
         self._begins: set[int] = set()  # stations that have yet to act
+
+    def connect(self, targets: JointTargets) -> None:
+        """See `MovesHands`: for the other one."""
+        if isinstance(self._then, MovesHands):
+            self._then.connect(targets)
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """Both begin; only the other one draws."""

@@ -99,7 +99,7 @@ def instruction(stations: StationBackend) -> str:
 
 def grippers(stations: StationBackend) -> tuple[int, ...]:
     """Return the entries of an action there that open and close hands."""
-    return stations.task.actions.grippers if isinstance(stations, Tasked) else ()
+    return stations.task.policy_actions.grippers if isinstance(stations, Tasked) else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,12 +128,14 @@ class Symmetry:
 
 
 def symmetry_of(stations: StationBackend) -> Symmetry | None:
-    """Return that of the task there; None where its pack names none.
+    """Return that of the task there; None where its pack names none, or joints are set.
 
     Raises:
         PackError: `symmetry.toml` does not parse, or names what the task does not observe.
     """
-    return read_symmetry(stations.task) if isinstance(stations, Tasked) else None
+    if not isinstance(stations, Tasked) or stations.task.joint_actions:
+        return None  # joints do not turn with the scene
+    return read_symmetry(stations.task)
 
 
 def read_symmetry(task: Task) -> Symmetry | None:

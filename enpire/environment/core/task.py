@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from enpire.environment.cameras.camera import CameraView
 from enpire.environment.control.cartesian_control import ActionSpec, CartesianControl
+from enpire.environment.control.joint_actions import JointActions
 from enpire.environment.control.sensing import Readings, SensorNoise
 from enpire.environment.core.fake import Fake
 from enpire.errors import PackError
@@ -152,6 +153,16 @@ class Task(ABC):
         """A task of the pack in `folder`; `name` is what episodes are recorded under."""
         self.folder = folder
         self.name = folder.name
+
+    @property
+    def joint_actions(self) -> JointActions | None:
+        """The layout of a policy's actions if they say where joints are to be; None: `actions`."""
+        return None
+
+    @property
+    def policy_actions(self) -> ActionSpec | JointActions:
+        """The layout of a policy's actions."""
+        return self.joint_actions or self.actions
 
     def build(self, spec: mujoco.MjSpec) -> None:
         """Add the task's objects, by default all of `scene.xml`, under names that begin `task_`."""

@@ -20,7 +20,9 @@ class ActionSelector:
 
     def __init__(self, task: Task) -> None:
         """Actions are those of `task`."""
-        self.task, self.size = task, task.actions.size
+        self.task, self.size = task, task.policy_actions.size
+        joints = task.joint_actions
+        self._kept = task.kept if joints is None else joints.kept(task.kept)
 
     def choose(self, rows: Rows, states: list[EpisodeState], readings: Readings) -> Float32Array:
         """What the stations' controllers do, (m, act); recorded as it is carried out."""
@@ -92,10 +94,10 @@ class ActionSelector:
 
     def _keep(self, actions: Float32Array) -> Float32Array:
         """Actions (m, act) with what the task keeps written into them."""
-        if not self.task.kept:
+        if not self._kept:
             return actions
         actions = actions.copy()
-        for entry, value in self.task.kept.items():
+        for entry, value in self._kept.items():
             actions[:, entry] = value
         return actions
 

@@ -31,7 +31,7 @@ def episode_of(
         packs: content hashes by pack.
     """
     job, length = running.job, len(running.actions)
-    actions = np.array(running.actions, np.float32).reshape(-1, task.actions.size)
+    actions = np.array(running.actions, np.float32).reshape(-1, task.policy_actions.size)
     return Episode(
         **job.labels,
         task=task.name,

@@ -16,6 +16,7 @@ import numpy as np
 from enpire.environment.cameras.camera import VerifierCameras
 from enpire.environment.control.cartesian_control import CartesianControl
 from enpire.environment.control.chunk_executor import ChunkExecutor
+from enpire.environment.control.joint_actions import JointTargets, MovesHands
 from enpire.environment.control.sensing import Readings, SensorNoise, Sensors
 from enpire.environment.control.step_scheduler import StepScheduler
 from enpire.environment.core import answers
@@ -105,7 +106,12 @@ class Stations:
         self.execute_periods = round(task.time_limit / self.period)
         self._running: dict[int, EpisodeState] = {}
         self._planted = type(task).plant is not Task.plant
-        self._chunk_executor = ChunkExecutor(self.sensors, self.substeps, task.force_limit)
+        joints = task.joint_actions
+        self._move = self.control.apply if joints is None else self.control.follow
+        self._targets = None if joints is None else JointTargets(self.control, joints, task.kept)
+        self._chunk_executor = ChunkExecutor(
+            self.sensors, self.substeps, task.force_limit, to_joints=joints is not None
+        )
         self._scheduler = StepScheduler(
             self.twin.pool,
             self._policy_step,
@@ -213,7 +219,7 @@ class Stations:
     @property
     def action_size(self) -> int:
         """Entries of an action."""
-        return self.task.actions.size
+        return self.task.policy_actions.size
 
     @property
     def steps_done(self) -> int:
@@ -259,6 +265,8 @@ class Stations:
         physical = self.reset is ResetMode.PHYSICAL and row in self._standing
         with running.blamed(self.task.folder):
             self._resets.begin(row, running, physical)
+        if self._targets is not None and isinstance(job.controller, MovesHands):
+            job.controller.connect(self._targets)
         job.controller.begin(row, streams.exploration, job.exploration)
 
     def recover(self, row: int) -> None:
@@ -416,7 +424,7 @@ class Stations:
             rows, readings, jacobian = rows[executing], readings.at(executing), jacobian[executing]
         states = [self._running[row] for row in rows.tolist()]
         actions = self._acting.choose(rows, states, readings)
-        self.control.apply(rows, actions, jacobian, readings.wrist_force)
+        self._move(rows, actions, jacobian, readings.wrist_force)
         joints, sent = readings.axes, self.control.command[rows].reshape(len(rows), -1)
         for i, state in enumerate(states):
             state.moved(joints[i : i + 1], sent[i : i + 1])

@@ -359,10 +359,11 @@ def _entries(stations: StationBackend) -> list[str]:
     if not isinstance(stations, Tasked):
         return []
     task = stations.task
-    return [
-        f"Entries of an observation: {', '.join(task.observation_names)}.",
-        f"Entries of an action: {ARM}, of each of {len(task.actions.arms)} arms.",
-    ]
+    names = task.observation_names
+    acts = f"{ARM}, of each of {len(task.actions.arms)} arms"
+    if task.joint_actions is not None:
+        acts = f"{', '.join(names[: stations.action_size])}: where each is to be, in its range"
+    return [f"Entries of an observation: {', '.join(names)}.", f"Entries of an action: {acts}."]
 
 
 def _line(entry: ExperimentEntry) -> str:

@@ -37,6 +37,7 @@ from enpire.improvement.learner import LOOK
 from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.replay import later_of, transitions
 from enpire.improvement.scene_symmetry import scales
+from enpire.packs.finder import sets_joints
 from enpire.policies import (
     Base,
     BestOfPolicy,
@@ -270,6 +271,7 @@ class BestOfLearner:
         asked, grippers = moments.asked, self._given.grippers
         of = asked.spec
         varied = tuple(entry for entry in range(of.action) if entry not in grippers)
+        margin = settings.margin if settings.back and not sets_joints(of.task) else 0.0
         spec = ChooserSpec(
             observation=asked.observation,
             lags=settings.lags,
@@ -281,8 +283,8 @@ class BestOfLearner:
             samples=settings.samples,
             noise=settings.noise,
             caution=settings.caution,
-            back=-(-settings.back // of.execute) if settings.margin else 0,
-            margin=settings.margin if settings.back else 0.0,
+            back=-(-settings.back // of.execute) if margin else 0,
+            margin=margin,  # joint actions are no ways that could be taken back
             attempt_lags=settings.attempt_lags,
         )
         made = Chooser(spec)

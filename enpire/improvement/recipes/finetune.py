@@ -18,10 +18,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from enpire.environment import load_task
+from enpire.environment.core.motors import Motors
 from enpire.errors import RecipeError
 from enpire.improvement.data import instructive, pictures_of
 from enpire.improvement.learner import Learner, warmed_and_annealed
 from enpire.improvement.recipe import Candidate, RecipeInputs
+from enpire.packs import find
+from enpire.packs.finder import sets_joints
 from enpire.policies import ChunkSpec, LeRobotPolicy, PictureSpec, base_of
 from enpire.policies.device import compiled, mixed
 from enpire.types import Episode
@@ -77,6 +81,8 @@ class FineTuning:
         from enpire.policies.lerobot.model import LeRobotModel
 
         model = LeRobotModel.load(base.files)
+        if sets_joints(given.spec.task):
+            model.motors = Motors.of(load_task(find("tasks", given.spec.task)))
         examples = Windows.of(episodes, model, given.instruction, given.spec)
         torch.manual_seed(given.seed)
         weights = torch.ones(len(examples)) if weight is None else weight[examples.at]
@@ -236,9 +242,12 @@ class Windows:
                 )
             pictures, pictured = torch.from_numpy(shown[:, places]), torch.from_numpy(which)
         of = np.searchsorted(ends, at, side="right")
+        actions = np.concatenate([e.actions for e in episodes])
+        if model.motors is not None:
+            actions = model.motors.told(actions)
         return cls(
             rows=torch.from_numpy(rows),
-            actions=torch.from_numpy(np.concatenate([e.actions for e in episodes])),
+            actions=torch.from_numpy(actions),
             at=torch.from_numpy(at),
             first=torch.from_numpy(firsts[of]),
             end=torch.from_numpy(ends[of]),

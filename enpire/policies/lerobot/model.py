@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from enpire.environment.core.motors import Motors
 from enpire.errors import PolicyError, error_text
 from enpire.json_text import loads
 from enpire.policies.device import device, mixed
@@ -34,7 +35,8 @@ class LeRobotModel:
     """A policy that acts and learns. network: LeRobot's `PreTrainedPolicy`.
 
     before: its preprocessor, of batches; after: its postprocessor, of actions. cameras: that it
-    looks through, as stations call them.
+    looks through, as stations call them. motors: where policies set joints, whose positions its
+    state and its actions are.
     """
 
     network: Any
@@ -42,6 +44,7 @@ class LeRobotModel:
     before: Any
     after: Any
     cameras: tuple[str, ...] = ()
+    motors: Motors | None = None
 
     @classmethod
     def load(cls, files: Mapping[str, bytes]) -> Self:
@@ -109,6 +112,8 @@ class LeRobotModel:
         """
         if self.cameras and pictures is None:
             raise PolicyError("a policy that sees was asked without pictures")
+        if self.motors is not None:
+            history = torch.from_numpy(self.motors.positions(history.numpy()))
         successive = self.config.observation_delta_indices is not None
         batch: dict[str, Any] = {"task": [told] * len(history)}
         for name, feature in self.config.input_features.items():
@@ -173,7 +178,7 @@ class LeRobotModel:
                 f"the {self.config.type} policy predicts actions that are no finite numbers: its "
                 "weights or its statistics are none, or it was shown what it has never seen"
             )
-        return actions
+        return actions if self.motors is None else self.motors.actions(actions)
 
     def _predict(self, batch: dict[str, Any], seed: int, noise: Tensor | None) -> Tensor:
         torch.manual_seed(seed)
@@ -206,7 +211,9 @@ class LeRobotModel:
         """
         (action,) = self.config.output_features[folder.ACTION].shape
         known = _statistics(self.after.steps, folder.ACTION)
-        return np.full(action, 0.5) if known is None else known[1]
+        if known is None:
+            return np.full(action, 0.5)
+        return known[1] if self.motors is None else known[1] * self.motors.step
 
     @property
     def familiar(self) -> tuple[FloatArray, FloatArray] | None:

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from enpire.environment import StationBackend, instruction
+from enpire.environment import StationBackend, Tasked, instruction
+from enpire.environment.core.motors import Motors
 from enpire.errors import PolicyError
+from enpire.packs.finder import AT_JOINTS
 from enpire.policies.chunk_sampler import ChunkSampler
 from enpire.policies.lerobot import folder
 from enpire.policies.lerobot.spec import LeRobotSpec
@@ -98,8 +100,10 @@ class LeRobotPolicy:
 
         shown = seen_there(stations, self.spec.cameras, self.spec.size)
         model = LeRobotModel.load(self.files)
+        if isinstance(stations, Tasked):
+            model.motors = Motors.of(stations.task)
         dataset = folder.trained_on(self.files)
-        if dataset and stations.name not in dataset:
+        if dataset and stations.name.removesuffix(AT_JOINTS) not in dataset:
             LOG.warning(
                 "%s was trained on %.200s (its %s), and acts in %s: is it for that task?",
                 *(self.name, dataset, folder.TRAINED, stations.name),

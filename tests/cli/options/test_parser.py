@@ -26,6 +26,8 @@ def test_where_a_task_begins() -> None:
     assert asked("--task", "pin_box@start", "--from", "phase") == "pin_box"
     assert asked("--from", "start", default="of_a_run") == "of_a_run@start"
     assert asked(default="of_a_run@start") == "of_a_run@start"
+    assert asked("--task", "pin_box@joints", "--from", "start") == "pin_box@start@joints"
+    assert asked("--task", "pin_box@start@joints", "--from", "phase") == "pin_box@joints"
     with pytest.raises(UsageError, match="start"):
         asked("--from", "end")
 

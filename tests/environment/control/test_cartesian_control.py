@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.spatial.transform import Rotation
 
 from enpire.environment import ActionSpec, ArmAction, CartesianControl
-from enpire.environment.control.kernels import yielding
+from enpire.environment.control.kernels import pressing_less, yielding
 from enpire.environment.control.sensing import SensorNoise, Sensors
 from enpire.packs import find, load_robot, load_world
 from enpire.twin import Scene, Twin, compose
@@ -303,3 +303,68 @@ def test_a_relaxed_arm_presses_nothing() -> None:
     np.testing.assert_array_equal(control.gripper[0], [0.010, holding])
     control.relax(0, np.array([False, True]))
     np.testing.assert_array_equal(control.gripper[0], opening)
+
+
+def to_joints(control: CartesianControl, targets: FloatArray) -> FloatArray:
+    """The joint action (1, act) of setpoints (arms, dof + 1)."""
+    low, high = control.ends
+    return np.asarray(2.0 * (targets - low) / (high - low) - 1.0, np.float32).reshape(1, -1)
+
+
+def test_joint_actions_lead_to_their_setpoints() -> None:
+    control = at_home()
+    goal = control.command[0].copy()
+    goal[0, 0] += 0.3
+    goal[1, 3] -= 0.2
+    fastest = control.twin.scene.robot.limits.cartesian_speed * PERIOD
+    for _ in range(40):
+        before, jacobian = control.setpoints[0].copy(), control.jacobian(ROW)
+        control.follow(ROW, to_joints(control, goal), jacobian, CALM)
+        hands_moved = np.einsum("aij,aj->ai", jacobian[0, :, :3], control.setpoints[0] - before)
+        assert np.linalg.norm(hands_moved, axis=1).max() < 1.0001 * fastest
+        control.twin.step(ROW, SUBSTEPS)
+    np.testing.assert_allclose(control.command[0], goal, atol=1e-6)
+
+
+@settings(max_examples=40)
+@given(arrays(np.float32, (6, 14), elements=st.floats(-1.0, 1.0, width=32)), st.integers(0, 9))
+def test_joint_actions_keep_the_limits_of_actions_of_hands(actions: FloatArray, seed: int) -> None:
+    control = at_home()
+    robot = control.twin.scene.robot.limits
+    step = np.array(robot.joint_speed) * PERIOD
+    pressing = np.random.default_rng(seed).normal(0.0, 8.0, (1, 2, 3))
+    for action in np.asarray(actions, np.float32):
+        before = control.setpoints[0].copy()
+        jacobian = control.jacobian(ROW)
+        control.follow(ROW, action[None], jacobian, pressing)
+        way = control.setpoints[0] - before
+        assert (abs(way) <= step + 1e-9).all()
+        low, high = control.ends
+        assert (control.command[0] >= low - 1e-9).all()
+        assert (control.command[0] <= np.maximum(low, high) + 1e-9).all()
+        control.twin.step(ROW, SUBSTEPS)
+
+
+def test_a_joint_action_presses_no_harder_than_an_action_of_hands_may() -> None:
+    control = at_home()
+    jacobian = control.jacobian(ROW)
+    down = np.zeros((1, 2, 3))
+    down[0, 0, 2] = -2.0 * control.spec.push  # twice of what it may press with
+    goal = control.command[0].copy()
+    goal[0, 1] += 0.3  # the shoulder: forward and down
+    before = control.setpoints[0].copy()
+    control.follow(ROW, to_joints(control, goal), jacobian, down)
+    pressed = jacobian[0, 0, :3] @ (control.setpoints[0, 0] - before[0])
+    assert pressed[2] > -1e-4, "it stands, or yields"
+    control.command[0, :, :6] = before
+    control.follow(ROW, to_joints(control, goal), jacobian, CALM)
+    moved = jacobian[0, 0, :3] @ (control.setpoints[0, 0] - before[0])
+    assert moved[2] < -1e-3
+
+
+def test_what_yields_already_is_left_as_it_is() -> None:
+    whole, rng = np.array([0.004, 0.004, 0.002]), np.random.default_rng(0)
+    for _ in range(200):
+        move, force = rng.uniform(-1, 1, 3) * whole, rng.normal(0.0, 12.0, 3)
+        left = yielding(move, force, 15.0)
+        np.testing.assert_allclose(pressing_less(left, force, 15.0, whole), left, atol=1e-12)

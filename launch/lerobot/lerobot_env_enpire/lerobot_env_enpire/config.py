@@ -40,6 +40,11 @@ class EnpireEnv(EnvConfig):
         if not self.task:
             raise ValueError("--env.task: which task, such as pick_cube?")
         task = load_task(find("tasks", self.task))
+        if task.joint_actions is not None:
+            raise ValueError(
+                f"--env.task={self.task}: no environment of LeRobot's has motors in their units; "
+                "enpire eval --policy DIR measures its policies there"
+            )
         self.fps = round(task.control_hz)
         seen = (len(task.observation_names),)
         cameras: tuple[str, ...] = ()

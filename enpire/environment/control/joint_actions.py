@@ -1,0 +1,98 @@
+"""Actions that say where joints are to be: their layout, and how those that move hands become such.
+
+A policy that was taught on recorded joints, as LeRobot's are, acts so. What moves hands goes on to
+work beside it: scripts, people, and who helps a policy. Their setpoints are then the actions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from enpire.environment.control.cartesian_control import CartesianControl
+from enpire.environment.control.sensing import Readings
+from enpire.twin.twin import Rows
+from enpire.types import Float32Array
+
+OF_ARM = 7  # entries of an action that moves hands, for each arm; the gripper's is the last
+
+
+@dataclass(frozen=True, slots=True)
+class JointActions:
+    """The layout of an action: per arm where each joint is to be, then the gripper, in [-1, 1].
+
+    -1 and 1 are the ends of a joint's range; a gripper is closed at -1 and open at 1.
+
+    Attributes:
+        arms: How many there are.
+        dof: Joints of each arm.
+    """
+
+    arms: int
+    dof: int
+
+    @property
+    def size(self) -> int:
+        """Length of the action vector."""
+        return self.arms * (self.dof + 1)
+
+    @property
+    def grippers(self) -> tuple[int, ...]:
+        """Entries that open and close hands."""
+        return tuple(range(self.dof, self.size, self.dof + 1))
+
+    def names(self, arms: Sequence[str]) -> tuple[str, ...]:
+        """Return what entries are called, as LeRobot calls motors; arms: the robot's, by name."""
+        motors = [*(f"joint{i + 1}" for i in range(self.dof)), "gripper"]
+        if self.arms == 1:
+            return tuple(f"{motor}.pos" for motor in motors)
+        return tuple(f"{arm}_{motor}.pos" for arm in arms for motor in motors)
+
+    def kept(self, kept: Mapping[int, float]) -> dict[int, float]:
+        """Return `Task.kept` of actions that move hands, as far as it is of grippers."""
+        hands = {entry // OF_ARM: value for entry, value in kept.items() if entry % OF_ARM == 6}
+        return {self.grippers[arm]: value for arm, value in hands.items()}
+
+
+class JointTargets:
+    """Makes actions of stations of those that move their hands."""
+
+    def __init__(
+        self, control: CartesianControl, layout: JointActions, kept: Mapping[int, float]
+    ) -> None:
+        """Take the setpoints of `control`; kept: entries of actions of hands, and their values."""
+        self._control, self._layout, self._kept = control, layout, dict(kept)
+
+    @property
+    def size(self) -> int:
+        """Entries of an action of the stations."""
+        return self._layout.size
+
+    @property
+    def grippers(self) -> tuple[int, ...]:
+        """Those of them that open and close hands."""
+        return self._layout.grippers
+
+    def of(self, rows: Rows, actions: Float32Array, readings: Readings) -> Float32Array:
+        """Return the joint actions (m, size) whose setpoints are those of `actions` of hands.
+
+        Args:
+            rows: the stations that act, (m,), in this control period.
+            actions: (m, 7 arms), as `ActionSpec` has them.
+            readings: of these stations.
+        """
+        if self._kept:
+            actions = actions.copy()
+            for entry, value in self._kept.items():
+                actions[:, entry] = value
+        return self._control.joint_actions(rows, actions, readings.wrist_force)
+
+
+@runtime_checkable
+class MovesHands(Protocol):
+    """A controller whose actions move hands, also on stations where a policy's set joints."""
+
+    def connect(self, targets: JointTargets) -> None:
+        """Return actions of these stations from now on; an episode is about to begin there."""
+        ...
