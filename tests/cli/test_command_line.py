@@ -467,7 +467,7 @@ def test_full_disk_ends_the_run_and_leaves_it_readable(
     def fail() -> None:
         raise full_disk(tmp_path)
 
-    monkeypatch.setattr(runs, "write_batch", _raise_after(2, fail, runs.write_batch))
+    monkeypatch.setattr(runs, "write_frozen", _raise_after(2, fail, runs.write_frozen))
     assert main([*SMALL, "--run", str(tmp_path)]) == 1
     lines = capsys.readouterr().err.splitlines()
     assert [line for line in lines if line.startswith("enpire: ")] == lines[-1:]

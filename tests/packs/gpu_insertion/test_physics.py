@@ -9,6 +9,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from enpire.environment import Demonstrations, Job, Readings, Stations, build_stations
+from enpire.environment.loading import load_task
+from enpire.packs import find
 from enpire.types import Episode, FloatArray, Outcome, Purpose
 from tests.packs.starting import Watching, finish, welds
 
@@ -109,8 +111,8 @@ def test_a_card_that_was_dropped_is_not_seated_by_hands(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where jaws were not kept shut."""
+    monkeypatch.setattr(type(load_task(find("tasks", "gpu_insertion"))), "kept", {})
     stations = build_stations("gpu_insertion", 1, 1)
-    monkeypatch.setattr(type(stations.task), "kept", {})
     episode = run(stations, seed, Letting(stations.task))
     assert episode.verdict.outcome is Outcome.FAILURE
     assert "held" in episode.verdict.failed
