@@ -14,6 +14,7 @@ limits.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,12 +98,11 @@ class CartesianControl:
         self.arms = twin.scene.arms
         robot = twin.scene.robot
         dof = len(robot.arms[0].home)
-        model = twin.model
         self.command = np.zeros((twin.stations, len(self.arms), dof + 1))
         self.setpoints: FloatArray = self.command[:, :, :dof]
         self.gripper: FloatArray = self.command[:, :, dof]
-        self._range = model.jnt_range[[arm.joints for arm in self.arms]].transpose(2, 0, 1).copy()
         self.ends = setpoint_ends(twin.scene)
+        self._range = self.ends[:, :, :dof].copy()
         self._step = np.array(robot.limits.joint_speed) * period
         self._qpos = np.array([arm.qpos for arm in self.arms])
         self._joints = np.array([arm.joints for arm in self.arms])
@@ -207,20 +207,8 @@ class CartesianControl:
         force: from each hand on what it touches, (m, arms, 3) newtons, world frame. limits:
         `reset_limits`, if the actions are those of a reset's skills.
         """
-        twin = self.twin
-        kernels.move(
-            rows,
-            actions,
-            jacobian,
-            force,
-            twin.qpos,
-            twin.site_xpos,
-            twin.ctrl,
-            self.command,
-            self._qpos,
-            self._grasp,
-            self.limits if limits is None else limits,
-        )
+        own = self.limits if limits is None else limits
+        self._carry_out(kernels.move, rows, actions, jacobian, force, own)
 
     def follow(
         self, rows: Rows, actions: Float32Array, jacobian: FloatArray, force: FloatArray
@@ -229,44 +217,45 @@ class CartesianControl:
 
         jacobian and force are as in `apply`.
         """
-        twin = self.twin
-        kernels.follow(
-            rows,
-            actions,
-            jacobian,
-            force,
-            twin.qpos,
-            twin.site_xpos,
-            twin.ctrl,
-            self.command,
-            self._qpos,
-            self._grasp,
-            self.limits,
-        )
+        self._carry_out(kernels.follow, rows, actions, jacobian, force, self.limits)
 
     def joint_actions(self, rows: Rows, actions: Float32Array, force: FloatArray) -> Float32Array:
         """Return the joint actions (m, arms (dof + 1)) that lead where `actions` would.
 
         Nothing moves. actions: (m, act), of hands; force: as in `apply`.
         """
-        twin, command = self.twin, self.command.copy()
-        kernels.move(
+        command, ctrl = self.command.copy(), self.twin.ctrl.copy()
+        jacobian = self.jacobian(rows)
+        self._carry_out(kernels.move, rows, actions, jacobian, force, self.limits, command, ctrl)
+        wanted = as_joint_actions(command[rows], *self.ends)
+        return wanted.reshape(len(rows), -1)
+
+    def _carry_out(
+        self,
+        kernel: Callable[..., None],
+        rows: Rows,
+        actions: Float32Array,
+        jacobian: FloatArray,
+        force: FloatArray,
+        limits: tuple[Any, ...],
+        command: FloatArray | None = None,
+        ctrl: FloatArray | None = None,
+    ) -> None:
+        """Move setpoints as `kernel` does; command, ctrl: in place of the stations' own."""
+        twin = self.twin
+        kernel(
             rows,
             actions,
-            self.jacobian(rows),
+            jacobian,
             force,
             twin.qpos,
             twin.site_xpos,
-            twin.ctrl.copy(),
-            command,
+            twin.ctrl if ctrl is None else ctrl,
+            self.command if command is None else command,
             self._qpos,
             self._grasp,
-            self.limits,
+            limits,
         )
-        low, high = self.ends
-        wanted: FloatArray = 2.0 * (command[rows] - low) / (high - low) - 1.0
-        result: Float32Array = wanted.reshape(len(rows), -1).clip(-1.0, 1.0).astype(np.float32)
-        return result
 
 
 def setpoint_ends(scene: Scene) -> FloatArray:
@@ -274,3 +263,9 @@ def setpoint_ends(scene: Scene) -> FloatArray:
     joints = scene.model.jnt_range[[arm.joints for arm in scene.arms]].transpose(2, 0, 1)
     grippers = np.array([arm.gripper_range for arm in scene.robot.arms], np.float64)
     return np.concatenate([joints, grippers.T[:, :, None]], axis=2)
+
+
+def as_joint_actions(setpoints: FloatArray, low: FloatArray, high: FloatArray) -> Float32Array:
+    """Return the joint actions, in [-1, 1], that lead to setpoints; low, high: `setpoint_ends`."""
+    wanted: FloatArray = (2.0 * (setpoints - low) / (high - low) - 1.0).clip(-1.0, 1.0)
+    return wanted.astype(np.float32)

@@ -262,6 +262,61 @@ def least_squares(J: FloatArray, twist: FloatArray) -> FloatArray:
 
 
 @compiled
+def stay_inside(way: FloatArray, hand: FloatArray, box: FloatArray) -> None:
+    """Shorten `way`, whose first three are a hand's [m], so that `hand` (3,) stays in its box.
+
+    One outside stays where it is, or comes back. box: (2, 3) [m].
+    """
+    for a in range(3):
+        to_low, to_high = box[0, a] - hand[a], box[1, a] - hand[a]
+        way[a] = min(max(way[a], min(to_low, 0.0)), max(to_high, 0.0))
+
+
+@compiled
+def share_allowed(
+    way: FloatArray,
+    setpoints: FloatArray,
+    qpos: FloatArray,
+    joint_qpos: Indices,
+    lead: float,
+    step: FloatArray,
+) -> float:
+    """Return how much of `way` (dof,) an arm's setpoints may go in one period, from 0 to 1.
+
+    An arm is slowed as a whole, so its hand still moves in the same direction. No joint goes
+    further than `step` (dof,), nor its setpoint more than `lead` ahead of it [rad].
+    """
+    share = 1.0
+    for k in range(len(way)):
+        held, measured = setpoints[k], qpos[joint_qpos[k]]
+        if way[k] > 0.0:
+            room = max(measured + lead, held) - held
+        else:
+            room = held - min(measured - lead, held)
+        share = min(share, min(room, step[k]) / max(abs(way[k]), 1e-12))
+    return share
+
+
+@compiled
+def set_arm(
+    setpoints: FloatArray,
+    way: FloatArray,
+    gripper: float,
+    joint_range: FloatArray,
+    gripper_range: FloatArray,
+) -> None:
+    """Move an arm's `setpoints`, (dof + 1,), by `way` (dof,) within its range; set its gripper.
+
+    gripper: an action's entry, from -1, closed, to 1. joint_range: (2, dof); gripper_range: (2,).
+    """
+    dof = len(way)
+    for k in range(dof):
+        setpoints[k] = min(max(setpoints[k] + way[k], joint_range[0, k]), joint_range[1, k])
+    opening = 0.5 + 0.5 * min(max(gripper, -1.0), 1.0)
+    setpoints[dof] = gripper_range[0] + opening * (gripper_range[1] - gripper_range[0])
+
+
+@compiled
 def move(
     rows: Indices,
     actions: Float32Array,
@@ -290,25 +345,16 @@ def move(
             for k in range(6):
                 twist[k] = scale[arm, k] * min(max(actions[i, 7 * arm + k], -1.0), 1.0)
             twist[:3] = yielding(twist[:3], force[i, arm], push)
-            for k in range(3):  # a hand outside stays where it is, or comes back
-                hand = site_xpos[row, grasp[arm], k]
-                to_low, to_high = box[0, arm, k] - hand, box[1, arm, k] - hand
-                twist[k] = min(max(twist[k], min(to_low, 0.0)), max(to_high, 0.0))
-            increment = least_squares(J[i, arm], twist)
-            share = 1.0  # an arm is slowed as a whole: its hand still moves in the same direction
-            for k in range(dof):
-                held, measured = command[row, arm, k], qpos[row, joint_qpos[arm, k]]
-                if increment[k] > 0.0:
-                    room = max(measured + lead, held) - held
-                else:
-                    room = held - min(measured - lead, held)
-                share = min(share, min(room, step[k]) / max(abs(increment[k]), 1e-12))
-            for k in range(dof):
-                to = command[row, arm, k] + share * increment[k]
-                command[row, arm, k] = min(max(to, joint_range[0, arm, k]), joint_range[1, arm, k])
-            opening = 0.5 + 0.5 * min(max(actions[i, 7 * arm + 6], -1.0), 1.0)
-            closed, opened = gripper_range[arm, 0], gripper_range[arm, 1]
-            command[row, arm, dof] = closed + opening * (opened - closed)
+            stay_inside(twist, site_xpos[row, grasp[arm]], box[:, arm])
+            way = least_squares(J[i, arm], twist)
+            way *= share_allowed(way, command[row, arm], qpos[row], joint_qpos[arm], lead, step)
+            set_arm(
+                command[row, arm],
+                way,
+                actions[i, 7 * arm + 6],
+                joint_range[:, arm],
+                gripper_range[arm],
+            )
             for k in range(dof + 1):
                 ctrl[row, actuators[arm, k]] = command[row, arm, k]
 
@@ -361,17 +407,12 @@ def follow(
     way, moved, twist = np.empty(dof), np.empty(3), np.zeros(6)
     for i, row in enumerate(rows):
         for arm in range(arms):
-            first, share = (dof + 1) * arm, 1.0
+            first = (dof + 1) * arm
             for k in range(dof):
                 part = 0.5 + 0.5 * min(max(actions[i, first + k], -1.0), 1.0)
                 low, high = joint_range[0, arm, k], joint_range[1, arm, k]
-                held, measured = command[row, arm, k], qpos[row, joint_qpos[arm, k]]
-                way[k] = low + part * (high - low) - held
-                if way[k] > 0.0:
-                    room = max(measured + lead, held) - held
-                else:
-                    room = held - min(measured - lead, held)
-                share = min(share, min(room, step[k]) / max(abs(way[k]), 1e-12))
+                way[k] = low + part * (high - low) - command[row, arm, k]
+            share = share_allowed(way, command[row, arm], qpos[row], joint_qpos[arm], lead, step)
             length = 0.0
             for a in range(3):
                 moved[a] = 0.0
@@ -385,21 +426,20 @@ def follow(
             for a in range(3):
                 moved[a] *= slower
             left = pressing_less(moved, force[i, arm], push, scale[arm, :3])
-            for a in range(3):  # a hand outside stays where it is, or comes back
-                hand = site_xpos[row, grasp[arm], a]
-                to_low, to_high = box[0, arm, a] - hand, box[1, arm, a] - hand
-                left[a] = min(max(left[a], min(to_low, 0.0)), max(to_high, 0.0))
+            stay_inside(left, site_xpos[row, grasp[arm]], box[:, arm])
+            for a in range(3):
                 twist[a] = left[a] - moved[a]
             if twist.any():
                 otherwise = least_squares(J[i, arm], twist)
                 for k in range(dof):
                     way[k] = min(max(way[k] + otherwise[k], -step[k]), step[k])
-            for k in range(dof):
-                to = command[row, arm, k] + way[k]
-                command[row, arm, k] = min(max(to, joint_range[0, arm, k]), joint_range[1, arm, k])
-            opening = 0.5 + 0.5 * min(max(actions[i, first + dof], -1.0), 1.0)
-            closed, opened = gripper_range[arm, 0], gripper_range[arm, 1]
-            command[row, arm, dof] = closed + opening * (opened - closed)
+            set_arm(
+                command[row, arm],
+                way,
+                actions[i, first + dof],
+                joint_range[:, arm],
+                gripper_range[arm],
+            )
             for k in range(dof + 1):
                 ctrl[row, actuators[arm, k]] = command[row, arm, k]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from enpire.drivers.build import settings
 from enpire.drivers.lerobot.axes import Axes
-from enpire.environment.control.cartesian_control import setpoint_ends
+from enpire.environment.control.cartesian_control import as_joint_actions, setpoint_ends
 from enpire.environment.core.task import Task
 from enpire.errors import PackError
 from enpire.packs import Robot, find, load_robot, load_world
@@ -100,9 +100,7 @@ class Motors:
 
     def actions_to(self, ours: FloatArray) -> Float32Array:
         """Return joint actions (..., axes), in [-1, 1], that lead to setpoints of ours."""
-        low, high = np.array(self.low), np.array(self.high)
-        wanted: FloatArray = (2.0 * (ours - low) / (high - low) - 1.0).clip(-1.0, 1.0)
-        return wanted.astype(np.float32)
+        return as_joint_actions(ours, np.array(self.low), np.array(self.high))
 
 
 def axes_of(robot: Robot) -> Axes | None:
