@@ -16,7 +16,7 @@ import itertools
 import logging
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import batched
 from pathlib import Path
 from typing import Any
@@ -29,16 +29,17 @@ from torch.utils.data import DataLoader
 from benchmarks.turns import OURS, Comparison, Side, compare
 from enpire.datasets.columns import ACTION, STATE
 from enpire.datasets.exporting import BACKEND
+from enpire.datasets.synthetic import FPS, random_episode
 from enpire.improvement.data import examples
 from enpire.policies import ChunkSpec
 from enpire.store import Run
 from enpire.store.durable import publish_file
 from enpire.store.layout import EPISODES, LEDGER
-from enpire.types import Episode, Image, Outcome, Purpose, Times, Verdict
+from enpire.types import Episode, Image
 
 BATCH = 8  # episodes, as `EpisodeWriter` gathers them
 SAMPLES = 64  # periods in a batch that is read
-PERIODS, OBSERVATION, ACTIONS, FPS = 150, 40, 7, 25  # as of `pin_box`, about
+PERIODS, OBSERVATION, ACTIONS = 150, 40, 7  # as of `pin_box`, about
 CAMERAS, LOOK = 2, 4  # pictures are taken in every so many periods
 REWARD = "next.reward"
 TOLD = "measured"
@@ -130,21 +131,8 @@ def made_up(count: int, size: int = 0, seed: int = 0) -> list[Episode]:
     """Successes that never were; size: of pictures [px], 0 for none."""
     rng = np.random.default_rng(seed)
     return [
-        Episode(
-            id=f"e{number}",
-            task=TOLD,
-            seed=number,
-            purpose=Purpose.COLLECTION,
-            policy="p0",
-            round=0,
-            station=0,
-            verdict=Verdict(Outcome.SUCCESS, (), 1.0, "", ""),
-            times=Times(1.0, 1.0, 1.0),
-            observations=rng.standard_normal((PERIODS, OBSERVATION), np.float32),
-            actions=rng.uniform(-1, 1, (PERIODS, ACTIONS)).astype(np.float32),
-            stamps=np.arange(PERIODS) / FPS,
-            rewards=np.zeros(PERIODS, np.float32),
-            packs={},
+        replace(
+            random_episode(rng, number, TOLD, PERIODS, (OBSERVATION, ACTIONS)),
             **(_pictured(rng, size) if size else {}),
         )
         for number in range(count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,26 +21,36 @@ COARSE = 8  # pixels of a picture that are drawn; the rest lie between, as real 
 def synthetic_episodes(policy: LeRobotPolicy, seed: int) -> list[Episode]:
     """Successes that never were, in which the policy's cameras show something in every period."""
     rng, said = np.random.default_rng(seed), policy.spec
+    widths = max(said.observation, 1), said.action
     return [
-        Episode(
-            id=f"e{number}",
-            task=said.task,
-            seed=number,
-            purpose=Purpose.DEMONSTRATION,
-            policy="",
-            round=0,
-            station=0,
-            verdict=Verdict(Outcome.SUCCESS, (), 1.0, "", ""),
-            times=Times(1.0, 1.0, 1.0),
-            observations=rng.standard_normal((PERIODS, max(said.observation, 1)), np.float32),
-            actions=rng.uniform(-1, 1, (PERIODS, said.action)).astype(np.float32),
-            stamps=np.arange(PERIODS) / FPS,
-            rewards=np.zeros(PERIODS, np.float32),
-            packs={},
+        replace(
+            random_episode(rng, number, said.task, PERIODS, widths),
             **_pictured(rng, (PERIODS, len(said.cameras)), said.size),
         )
         for number in range(EPISODES)
     ]
+
+
+def random_episode(
+    rng: np.random.Generator, number: int, task: str, periods: int, widths: tuple[int, int]
+) -> Episode:
+    """Make up a success whose observations and actions, of these widths, are drawn."""
+    observed, acted = widths
+    return Episode(
+        id=f"e{number}",
+        task=task,
+        seed=number,
+        purpose=Purpose.DEMONSTRATION,
+        policy="",
+        round=0,
+        station=0,
+        verdict=Verdict(Outcome.SUCCESS, (), 1.0, "", ""),
+        times=Times(1.0, 1.0, 1.0),
+        observations=rng.standard_normal((periods, observed), np.float32),
+        actions=rng.uniform(-1, 1, (periods, acted)).astype(np.float32),
+        stamps=np.arange(periods) / FPS,
+        rewards=np.zeros(periods, np.float32),
+    )
 
 
 def _pictured(rng: np.random.Generator, shape: tuple[int, int], size: int) -> dict[str, Any]:
