@@ -18,7 +18,7 @@ from enpire.environment.cameras.camera import (
 )
 from enpire.environment.cameras.camera_marks import CameraMarks
 from enpire.environment.control.cartesian_control import ActionSpec, ArmAction, CartesianControl
-from enpire.environment.control.joint_actions import JointActions, JointTargets
+from enpire.environment.control.joint_actions import JointActions, MovesHands
 from enpire.environment.control.sensing import Readings, SensorNoise
 from enpire.environment.core.controller import (
     DEMONSTRATOR,
@@ -102,9 +102,9 @@ __all__ = [
     "InterventionWrapper",
     "Job",
     "JointActions",
-    "JointTargets",
     "Mirror",
     "MovedHand",
+    "MovesHands",
     "ObservedLead",
     "ObservedPoint",
     "ObservedRotation",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from enpire.environment.control.cartesian_control import ActionSpec
-from enpire.environment.control.joint_actions import JointTargets
+from enpire.environment.control.joint_actions import MovesHands
 from enpire.environment.control.sensing import Readings
 from enpire.environment.core.controller import PeriodCommand
 from enpire.errors import UsageError
@@ -23,7 +23,7 @@ from enpire.types import Float32Array, FloatArray
 NAME = "person"  # what acted, for the store
 
 
-class Person:
+class Person(MovesHands):
     """Acts on one station at a time by `Hands`; where nothing is held, the hands stand."""
 
     def __init__(self, hands: Hands, actions: ActionSpec, robot: Robot) -> None:
@@ -42,11 +42,6 @@ class Person:
         self._robot, self._scale = robot, actions.scale
         self._arm = 0
         self._told: dict[int, FloatArray] = {}  # grippers, (arms,)
-        self._targets: JointTargets | None = None
-
-    def connect(self, targets: JointTargets) -> None:
-        """See `MovesHands`."""
-        self._targets = targets
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """See `Controller`: what was hit before was for another episode."""
@@ -60,8 +55,8 @@ class Person:
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
         """See `Controller`."""
-        moved = np.stack([self._act(int(row), readings.row(i)) for i, row in enumerate(rows)])
-        return moved if self._targets is None else self._targets.of(rows, moved, readings)
+        moved = [self._act(int(row), readings.row(i)) for i, row in enumerate(rows)]
+        return self.told(rows, moved, readings)
 
     def word(self, row: int) -> PeriodCommand:
         """See `SupervisedController`."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from enpire.environment import (
     Demonstrator,
-    JointTargets,
+    MovesHands,
     Readings,
     StationBackend,
     Task,
@@ -80,18 +80,13 @@ class SkillPolicy:
         return SkillController(stations.task, values)
 
 
-class SkillController:
+class SkillController(MovesHands):
     """The script, once for each episode. It explores nothing: a search varies the values."""
 
     def __init__(self, task: Task, values: Mapping[str, float]) -> None:
         """Run the script of `task` with these values, by name."""
         self._task, self._values = task, values
         self._scripts: dict[int, Demonstrator] = {}
-        self._targets: JointTargets | None = None
-
-    def connect(self, targets: JointTargets) -> None:
-        """See `MovesHands`."""
-        self._targets = targets
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """The script from its start."""
@@ -100,5 +95,4 @@ class SkillController:
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
         """Each script's own action."""
         actions = [self._scripts[row].act(readings.row(i)) for i, row in enumerate(rows.tolist())]
-        moved = np.stack(actions)
-        return moved if self._targets is None else self._targets.of(rows, moved, readings)
+        return self.told(rows, actions, readings)

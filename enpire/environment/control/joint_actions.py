@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+
+import numpy as np
 
 from enpire.environment.control.cartesian_control import CartesianControl
 from enpire.environment.control.sensing import Readings
@@ -89,10 +90,16 @@ class JointTargets:
         return self._control.joint_actions(rows, actions, readings.wrist_force)
 
 
-@runtime_checkable
-class MovesHands(Protocol):
+class MovesHands:
     """A controller whose actions move hands, also on stations where a policy's set joints."""
+
+    _targets: JointTargets | None = None
 
     def connect(self, targets: JointTargets) -> None:
         """Return actions of these stations from now on; an episode is about to begin there."""
-        ...
+        self._targets = targets
+
+    def told(self, rows: Rows, moved: Sequence[Float32Array], readings: Readings) -> Float32Array:
+        """Return the stations' actions, (m, act), that move hands by `moved`, each (7 arms,)."""
+        actions = np.stack(moved)
+        return actions if self._targets is None else self._targets.of(rows, actions, readings)

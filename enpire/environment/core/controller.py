@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from enpire.environment.control.joint_actions import JointTargets
+from enpire.environment.control.joint_actions import MovesHands
 from enpire.environment.control.sensing import Readings
 from enpire.environment.core.task import Demonstrator, Task
 from enpire.twin.twin import Rows
@@ -140,18 +140,13 @@ def rewound(controller: Controller, row: int, length: int) -> Flags:
     return np.array(controller.rewound(row)[:length], bool)
 
 
-class Demonstrations:
+class Demonstrations(MovesHands):
     """The task's scripted expert, one for each episode."""
 
     def __init__(self, task: Task) -> None:
         """Demonstrate `task`."""
         self._task = task
-        self._targets: JointTargets | None = None
         self._experts: dict[int, Demonstrator] = {}
-
-    def connect(self, targets: JointTargets) -> None:
-        """See `MovesHands`."""
-        self._targets = targets
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """Another person takes over the station."""
@@ -160,8 +155,7 @@ class Demonstrations:
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
         """Each expert's own action."""
         actions = [self._experts[int(row)].act(readings.row(i)) for i, row in enumerate(rows)]
-        moved = np.stack(actions)
-        return moved if self._targets is None else self._targets.of(rows, moved, readings)
+        return self.told(rows, actions, readings)
 
 
 class RandomActions:

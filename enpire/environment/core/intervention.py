@@ -155,7 +155,7 @@ class _Episode:
     pictures: Image | None = None
 
 
-class InterventionWrapper:
+class InterventionWrapper(MovesHands):
     """A policy, and a corrector: a script, a person at a device, or another policy.
 
     The corrector is begun where it takes over. It acts until it gives back, to a policy that begins
@@ -178,13 +178,12 @@ class InterventionWrapper:
         self._policy, self._corrector, self._watch = policy, corrector, watch
         self._scale = actions.scale
         self._size, self._grippers = actions.size, list(actions.grippers)
-        self._targets: JointTargets | None = None
         self._desk: OperatorQueue = desk or Everywhere()
         self._episodes: dict[int, _Episode] = {}
 
     def connect(self, targets: JointTargets) -> None:
         """See `MovesHands`: the way back is one of hands, and so may be what the others do."""
-        self._targets = targets
+        super().connect(targets)
         self._size, self._grippers = targets.size, list(targets.grippers)
         for one in (self._policy, self._corrector):
             if isinstance(one, MovesHands):
@@ -212,12 +211,13 @@ class InterventionWrapper:
                 if back is None:
                     one.turn = Turn.WAIT
                 else:
-                    actions[i] = self._moving(back, rows, i, readings)
+                    actions[i] = self.told(rows[i : i + 1], [back], readings.row(i))[0]
             if one.turn is Turn.WAIT:
                 if self._desk.serves(row):
                     self._correct(row, one)
                 else:
-                    actions[i] = self._moving(self._still(one), rows, i, readings)
+                    still = self._still(one)
+                    actions[i] = self.told(rows[i : i + 1], [still], readings.row(i))[0]
             one.turns.append(one.turn)
         for turn, who in ((Turn.POLICY, self._policy), (Turn.CORRECT, self._corrector)):
             mine = [i for i, one in enumerate(episodes) if one.turn is turn]
@@ -307,13 +307,6 @@ class InterventionWrapper:
         action = np.zeros((len(self._scale), 7), np.float32)
         action[:, 6] = one.grippers
         return action.ravel()
-
-    def _moving(self, action: Float32Array, rows: Rows, i: int, readings: Readings) -> Float32Array:
-        """Return the action, (act,), of the i-th station that moves its hands by `action`."""
-        if self._targets is None:
-            return action
-        made: Float32Array = self._targets.of(rows[i : i + 1], action[None], readings.row(i))[0]
-        return made
 
     def _back(self, one: _Episode, readings: Readings) -> Float32Array | None:
         """Towards the posture before, with grippers as they were there; None once it is done."""

@@ -16,7 +16,7 @@ from enpire.twin.twin import Rows
 from enpire.types import Float32Array, Image
 
 
-class Replay:
+class Replay(MovesHands):
     """Actions as they were recorded, all planned at once; then another controller.
 
     In a job that is `forked` after as many periods, on stations that are `repeatable`, what is seen
@@ -31,7 +31,7 @@ class Replay:
         self._begins: set[int] = set()  # stations that have yet to act
 
     def connect(self, targets: JointTargets) -> None:
-        """See `MovesHands`: for the other one."""
+        """See `MovesHands`: its own are those of the stations already."""
         if isinstance(self._then, MovesHands):
             self._then.connect(targets)
 
