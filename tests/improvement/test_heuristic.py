@@ -73,7 +73,7 @@ def collected(folder: Path) -> dict[str, bytes]:
 def test_rounds_are_generations_that_a_run_cut_short_repeats(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Loop, "_looks_good", lambda self, name: False)
+    monkeypatch.setattr(Loop, "_looks_good", lambda self, *_: False)
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     state = go(whole, 2)
     assert state is not None

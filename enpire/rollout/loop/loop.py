@@ -335,7 +335,7 @@ class Loop:
         if not is_online(self._recipe(number)):
             return self._compare(number, incumbent, candidate) or self._passes(candidate)
         latest = recent(self._known.episodes, number, stream(self.settings.seed, "collect", number))
-        if latest.rate >= self.settings.target and self._passes(candidate):
+        if latest.rate >= self.settings.target and self._passes(candidate, latest):
             return True
         chance = chance_above(latest, self._decisions.measured(incumbent, number - 1))
         decided = self._decisions.promoted(
@@ -400,24 +400,27 @@ class Loop:
         )
         return promote
 
-    def _passes(self, name: str) -> bool:
+    def _passes(self, name: str, collected: Estimate | None = None) -> bool:
         """Whether the target is reached; `name` is examined if its evaluations so far reach it.
 
-        So is a candidate that could not be shown to be better than a good incumbent.
+        So is a candidate that could not be shown to be better than a good incumbent. collected: the
+        latest episodes of its learner.
         """
         for row in self.run_store.ledger.sealed():
             self.state.take(row, self._sealed.passed(row))
         under_way = self._sealed.under_way  # of a run that is continued; it comes to it
         done = self.state.reached or name in self._sealed.examined
-        if not done and under_way in ("", name) and (under_way or self._looks_good(name)):
+        due = not done and under_way in ("", name)
+        if due and (under_way or self._looks_good(name, collected)):
             self._examine(name)
         return self.state.reached
 
-    def _looks_good(self, name: str) -> bool:
+    def _looks_good(self, name: str, collected: Estimate | None) -> bool:
         """Whether it reaches the target on enough episodes.
 
         Where few say that it does, or do not rule it out, what is missing is run: after a quick
-        comparison a policy may seem worse than it is, and another round costs more.
+        comparison a policy may seem worse than it is, and another round costs more. The latest
+        episodes of its learner count too: alone, one failure in 60 would rule out 0.99.
         """
         number, target = self.state.round, self.settings.target
         seen = self._decisions.measured(name, number)
@@ -430,7 +433,11 @@ class Loop:
             self._episodes(jobs)
             seen = self._decisions.measured(name, number)
         self._show_success(name)
-        return seen.rate >= target and seen.trials >= round_decisions.ENOUGH
+        enough = seen.trials >= round_decisions.ENOUGH
+        if collected is not None:
+            successes = seen.successes + collected.successes
+            seen = estimate(successes, seen.trials + collected.trials)
+        return enough and seen.rate >= target
 
     def _examine(self, name: str) -> None:
         controller, known = self._known.controller(name), self._known.episodes

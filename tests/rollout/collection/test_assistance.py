@@ -102,7 +102,7 @@ def go(folder: Path, recipe: Recipe, by: Operator) -> LoopState:
 def test_a_loop_is_helped_while_it_collects_and_only_then(
     tmp_path: Path, learned: list[Sequence[Episode]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loop.Loop, "_looks_good", lambda self, name: False)
+    monkeypatch.setattr(loop.Loop, "_looks_good", lambda self, *_: False)
     monkeypatch.setattr(assistance, "first", lambda jobs, count: iter(()))  # it has learned at once
     recipe = Moves(SLOW)
     go(tmp_path / "run", recipe, helper())

@@ -26,7 +26,7 @@ def few_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nine successes are enough to end episodes by, and no policy looks good enough."""
     monkeypatch.setattr(aborts, "FALSE", 0.3)
     monkeypatch.setattr(aborts, "STEPS", 100)
-    monkeypatch.setattr(loops.Loop, "_looks_good", lambda self, name: False)
+    monkeypatch.setattr(loops.Loop, "_looks_good", lambda self, *_: False)
 
 
 def collected(folder: Path, number: int = 1) -> list[Episode]:
@@ -43,7 +43,7 @@ def ran(folder: Path, settings: LoopSettings, rounds: int = 1) -> Path:
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A round without any of it."""
     kept = loops.Loop._looks_good
-    loops.Loop._looks_good = lambda self, name: False  # type: ignore[method-assign]
+    loops.Loop._looks_good = lambda self, *_: False  # type: ignore[method-assign]
     folder = ran(tmp_path_factory.mktemp("plain") / "run", ASKED)
     loops.Loop._looks_good = kept  # type: ignore[method-assign]
     return folder

@@ -16,10 +16,11 @@ from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.training_process import TrainingRequest, recipe_inputs
 from enpire.policies import Policy
 from enpire.rollout.collection import online
+from enpire.rollout.evaluation.statistics import estimate
 from enpire.rollout.loop import loop as loops
 from enpire.rollout.loop import online_rounds, round_decisions
 from enpire.store import Run
-from enpire.types import Episode, Purpose
+from enpire.types import Episode, Estimate, Purpose
 from tests.rollout.loop.test_loop import FAST, SLOW, TINY, Killed, Moves, Steps, go, notes
 
 SETTINGS = replace(TINY, collect=24, target=0.95, max_pairs=20)
@@ -266,3 +267,19 @@ def test_a_learner_whose_latest_episodes_reach_the_target_is_examined_before_it_
     assert state.reached
     assert state.incumbent == "policy-1"
     assert not notes(folder, "promoted")
+
+
+def test_one_failure_in_few_does_not_rule_out_a_learner_whose_latest_episodes_succeed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = round_decisions.RoundDecisions.measured
+
+    def unlucky(self: round_decisions.RoundDecisions, name: str, until: int) -> Estimate:
+        return estimate(7, 8) if name == "policy-1" else measured(self, name, until)
+
+    monkeypatch.setattr(round_decisions.RoundDecisions, "measured", unlucky)
+    folder = tmp_path / "run"
+    state = go(folder, Moves(SLOW), Grows(), settings=replace(SETTINGS, target=0.9))
+    assert state.incumbent == "policy-1"
+    assert state.reached
+    assert not notes(folder, "promoted"), "it was examined before any comparison"
