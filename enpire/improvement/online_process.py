@@ -14,7 +14,7 @@ from threading import Thread
 from typing import IO, Any
 
 from enpire.child_environment import child_environment
-from enpire.child_process import end_child
+from enpire.child_process import before_log, end_child, why_ended
 from enpire.errors import RecipeError
 from enpire.improvement.recipe import Candidate
 from enpire.improvement.training_process import LOG, TrainingRequest, as_json
@@ -46,11 +46,12 @@ class OnlineProcess:
         self._handed, self._asked = 0, 0  # blocks; candidates that are still to come
         self._heard = time.monotonic()  # when there was an answer, or nothing to answer
         self.numbers: dict[str, float] = {}
+        self._unlogged = before_log()
         self._process = subprocess.Popen(
             [sys.executable, "-m", WORKER],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # it logs to its folder
+            stderr=self._unlogged,
             text=True,
             env=child_environment(),
             start_new_session=True,  # Ctrl-C is for the loop, which ends it in order
@@ -90,7 +91,7 @@ class OnlineProcess:
 
     def close(self) -> None:
         """End it."""
-        end_child(self._process, self._listener)
+        end_child(self._process, self._listener, self._unlogged)
 
     @property
     def _owes(self) -> bool:
@@ -145,7 +146,5 @@ class OnlineProcess:
     def _listen(self, stdout: IO[str]) -> None:
         for line in stdout:
             self._answers.put(loads(line))
-        code = self._process.wait()
-        killed = "; out of memory?" if code == -9 else ""
-        log = self.folder / LOG
-        self._answers.put({"error": f"learning ended with exit code {code}{killed}; see {log}"})
+        why = why_ended(self._process.wait(), self._unlogged, self.folder / LOG)
+        self._answers.put({"error": f"learning ended with {why}"})

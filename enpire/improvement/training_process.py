@@ -16,7 +16,7 @@ from threading import Thread
 from typing import IO, Any, Protocol, Self
 
 from enpire.child_environment import child_environment
-from enpire.child_process import end_child
+from enpire.child_process import before_log, end_child, why_ended
 from enpire.environment import (
     Parameter,
     StationBackend,
@@ -204,11 +204,12 @@ class _Worker:
     """One process, and the training that it is asked for."""
 
     def __init__(self) -> None:
+        self._unlogged = before_log()
         self._process = subprocess.Popen(
             [sys.executable, "-m", WORKER],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # it logs to the run's folder
+            stderr=self._unlogged,
             text=True,
             env=child_environment(),
             start_new_session=True,  # Ctrl-C is for the loop, which ends it in order
@@ -242,9 +243,8 @@ class _Worker:
             answer.set_result(loads(line))
             return
         code = self._process.wait()
-        killed = "; out of memory?" if code == -9 else ""
-        log = self._folder / LOG
-        error = f"training ended with exit code {code}{killed}; see {log}"
+        why = why_ended(code, self._unlogged, self._folder / LOG)
+        error = f"training ended with {why}"
         answer.set_result({"error": error, "killed": code < 0})
 
     def candidate(self, within: float) -> Candidate | None:
@@ -260,7 +260,7 @@ class _Worker:
         return Candidate(load(about, tensors), said["numbers"])
 
     def cancel(self) -> None:
-        end_child(self._process, self._listener)
+        end_child(self._process, self._listener, self._unlogged)
 
 
 def as_json(run: Path, request: TrainingRequest) -> dict[str, Any]:

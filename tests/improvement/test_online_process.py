@@ -156,6 +156,14 @@ def test_one_that_is_killed_comes_to_the_same_weights(
     process.close()
 
 
+def test_why_it_could_not_start_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(online_process, "WORKER", "enpire.nowhere")
+    process = begun(run)
+    with pytest.raises(RecipeError, match=r"exit code 1; .*No module named enpire\.nowhere"):
+        wait_for(process, 1)
+    process.close()
+
+
 def test_what_it_kept_is_not_learned_again(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,7 @@ import pytest
 from enpire.environment import Parameter, load_task, read_symmetry
 from enpire.errors import RecipeError, TrainerKilledError
 from enpire.improvement import recipe as recipes
+from enpire.improvement import training_process
 from enpire.improvement.recipe import Candidate
 from enpire.improvement.training_process import (
     FOLDER,
@@ -137,6 +138,15 @@ def test_what_goes_wrong_there_is_said(
         ended(beside.begin(run, asked(str(path), does=does)))
     assert isinstance(raised.value, TrainerKilledError) == (does == "dies")
     assert ended(beside.begin(run, asked("bc"))).policy.spec == SPEC  # and the next is as ever
+
+
+def test_why_it_could_not_start_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training_process, "WORKER", "enpire.nowhere")
+    with (
+        SubprocessTrainer() as trainer,
+        pytest.raises(RecipeError, match=r"exit code 1; .*No module named enpire\.nowhere"),
+    ):
+        ended(trainer.begin(run, asked("bc")))
 
 
 def test_a_training_that_is_cancelled_is_gone(
