@@ -46,6 +46,7 @@ from enpire.environment.core.observed import (
     ObservedYaw,
 )
 from enpire.environment.core.policy_cameras import PolicyCameras
+from enpire.environment.core.relative_targets import RelativeTarget, relative_targets
 from enpire.environment.core.replay import Replay
 from enpire.environment.core.station_backend import (
     Eventful,
@@ -118,6 +119,7 @@ __all__ = [
     "RandomActions",
     "Readings",
     "RelativePlace",
+    "RelativeTarget",
     "Replay",
     "ResetMode",
     "Restorer",
@@ -146,6 +148,7 @@ __all__ = [
     "outline_area",
     "overlay",
     "read_symmetry",
+    "relative_targets",
     "room",
     "symmetry_of",
     "time_left",

@@ -141,6 +141,7 @@ def clone_flow(
         pending=late,
         deviation=CALM,
         heading=None if given.symmetry is None else given.symmetry.heading,
+        relative=given.relative,
     )
     spec = _shown_levels(given, spec, chosen)
     data = _taught(given, spec, chosen, weight)
@@ -200,8 +201,9 @@ def worth_cloning(given: RecipeInputs, chosen: Sequence[Episode]) -> list[Flags]
 
 
 def _normalising[P: ChunkPolicy | FlowPolicy | PicturePolicy](policy: P, data: Examples) -> P:
-    heading = policy.spec.heading if isinstance(policy, FlowPolicy) else None
-    of = scales(data, heading)
+    of = scales(data)
+    if isinstance(policy, FlowPolicy):
+        of = scales(data, policy.spec.heading, policy.spec.relative)
     policy.mean.copy_(of.mean)
     policy.std.copy_(of.std.clamp_min(MIN_STD))
     policy.centre.copy_(of.action_mean)

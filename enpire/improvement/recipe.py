@@ -20,7 +20,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from enpire.environment import Job, Parameter, StationBackend, Symmetry
+from enpire.environment import Job, Parameter, RelativeTarget, StationBackend, Symmetry
 from enpire.errors import (
     EnpireError,
     PackError,
@@ -55,7 +55,8 @@ class RecipeInputs:
     seed: of everything random. checkpoint: where training keeps how far it is. parameters: of the
     task's skill script, if it has one. instruction: the task in words. name: of the incumbent, as
     in `Episode.policy`. grippers: entries of an action that open and close hands. symmetry: how the
-    task's scene may be moved, if its pack says so.
+    task's scene may be moved, if its pack says so. relative: entries of an action that may be
+    learned as ways from where things are.
     """
 
     spec: ChunkSpec
@@ -68,6 +69,7 @@ class RecipeInputs:
     name: str = ""
     grippers: tuple[int, ...] = ()
     symmetry: Symmetry | None = None
+    relative: tuple[RelativeTarget, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,12 @@ from enpire.environment import (
     ObservedLead,
     ObservedPoint,
     ObservedRotation,
+    RelativeTarget,
     Symmetry,
 )
 from enpire.improvement.data import Examples
 from enpire.policies.heading import actions_along, history_along, turn_plane
+from enpire.policies.relative import places
 
 MIRRORED = 0.5  # share of examples that are seen in the mirror, where there is one
 LED = 0.5  # share of examples that show setpoints further ahead than they were
@@ -41,15 +43,22 @@ class Scales:
     action_std: Tensor
 
 
-def scales(data: Examples, heading: Heading | None = None) -> Scales:
+def scales(
+    data: Examples, heading: Heading | None = None, relative: tuple[RelativeTarget, ...] = ()
+) -> Scales:
     """Return those of examples as who learns from them is shown them.
 
     Where they have a symmetry, each is at a place of its own; the places are always the same.
-    heading: of the object that who learns sees and acts along.
+    heading: of the object that who learns sees and acts along. relative: targets that are learned
+    as ways, which are longer the later in a chunk.
     """
     if data.symmetry is None:
         rows = data.rows
-        return Scales(*_spread(rows), data.action_mean, data.action_std)
+        if not relative:
+            return Scales(*_spread(rows), data.action_mean, data.action_std)
+        newest = data.rows[data.window[:, -1:]]
+        ways = (data.actions - places(relative, newest, data.actions.shape[2]))[data.valid]
+        return Scales(*_spread(rows), ways.mean(dim=0), ways.std(dim=0))
     rows, actions = data.rows[data.window[:, -1:]], data.actions[:, :1]
     rows, actions = moved(data.symmetry, rows, actions, torch.Generator().manual_seed(0))
     rows, actions = history_along(heading, rows), actions_along(heading, rows, actions)

@@ -19,10 +19,12 @@ from enpire.child_environment import child_environment
 from enpire.child_process import before_log, end_child, why_ended
 from enpire.environment import (
     Parameter,
+    RelativeTarget,
     StationBackend,
     Symmetry,
     grippers,
     instruction,
+    relative_targets,
     symmetry_of,
 )
 from enpire.errors import RecipeError, TrainerKilledError
@@ -47,7 +49,8 @@ class TrainingRequest:
     """A training. number: of its round; parent: the policy to improve on, by name, or empty.
 
     parameters: of the task's skill script. instruction: the task in words. grippers: entries of an
-    action that open and close hands. symmetry: how the task's scene may be moved.
+    action that open and close hands. symmetry: how the task's scene may be moved. relative: entries
+    of an action that may be learned as ways from where things are.
     """
 
     recipe: ConfiguredRecipe
@@ -59,6 +62,7 @@ class TrainingRequest:
     instruction: str = ""
     grippers: tuple[int, ...] = ()
     symmetry: Symmetry | None = None
+    relative: tuple[RelativeTarget, ...] = ()
 
     @classmethod
     def on(
@@ -77,6 +81,7 @@ class TrainingRequest:
             instruction(stations),
             grippers(stations),
             symmetry_of(stations),
+            relative_targets(stations),
         )
 
 
@@ -115,6 +120,7 @@ def recipe_inputs(
         request.parent,
         request.grippers,
         request.symmetry,
+        request.relative,
     )
 
 
@@ -277,6 +283,7 @@ def as_json(run: Path, request: TrainingRequest) -> dict[str, Any]:
         "instruction": request.instruction,
         "grippers": request.grippers,
         "symmetry": request.symmetry.to_json() if request.symmetry else "",
+        "relative": [asdict(target) for target in request.relative],
     }
 
 
@@ -295,6 +302,7 @@ def request_from(said: dict[str, Any]) -> TrainingRequest:
         said["instruction"],
         tuple(said["grippers"]),
         Symmetry.from_json(said["symmetry"]) if said["symmetry"] else None,
+        tuple(RelativeTarget(**each) for each in said["relative"]),
     )
 
 

@@ -51,6 +51,7 @@ from enpire.policies.network import (
     with_weights,
 )
 from enpire.policies.policy_runner import PolicyController, PolicyState
+from enpire.policies.relative import places, places_of
 from enpire.policies.spec import FlowSpec
 from enpire.policies.vision import NOTHING, ObservationMask
 from enpire.twin.native import compiled
@@ -120,11 +121,13 @@ class FlowPolicy(ChunkModule):
     def actions(self, x: Tensor, history: Tensor) -> Tensor:
         """Actions (batch, chunk, act) of chunks in units of the flow, for who sees `history`."""
         done = self.centre + self.spread * x.view(-1, self.spec.chunk, self.spec.action)
-        return actions_back(self.spec.heading, history, done)
+        back = actions_back(self.spec.heading, history, done)
+        return back + places(self.spec.relative, history, self.spec.action)
 
     def in_units(self, actions: Tensor, history: Tensor) -> Tensor:
         """The inverse of `actions`, (batch, chunk x act)."""
-        done = actions_along(self.spec.heading, history, actions)
+        way = actions - places(self.spec.relative, history, self.spec.action)
+        done = actions_along(self.spec.heading, history, way)
         return ((done - self.centre) / self.spread).flatten(1)
 
     def chosen(self, seen: Tensor, drawn: Tensor) -> Tensor:
@@ -233,8 +236,11 @@ class FlowInference:
         else:
             network, deviation = self._steer
             x = steer(network(seen), deviation, drawn)
-        if left is not None and heading is not None:
-            left = heading.actions(history, left, back=False)
+        there = places_of(spec.relative, history, spec.action)
+        if left is not None:
+            left = left - there
+            if heading is not None:
+                left = heading.actions(history, left, back=False)
         pending = np.zeros((len(x), 0), np.float32) if left is None else left.reshape(len(x), -1)
         n = pending.shape[1]
         pending = (pending - self._centre[:n]) / self._spread[:n]
@@ -249,7 +255,7 @@ class FlowInference:
         actions: Float32Array = scaled(x, self._spread, self._centre).reshape(size)
         if heading is not None:
             actions = heading.actions(history, actions, back=True)
-        return at_levels(actions, spec.levels)
+        return at_levels(actions + there, spec.levels)
 
 
 class FlowController(PolicyController):

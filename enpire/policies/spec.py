@@ -6,11 +6,12 @@ import json
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Self
 
-from enpire.environment import Heading, StationBackend, Tasked
+from enpire.environment import Heading, RelativeTarget, StationBackend, Tasked
 from enpire.errors import UsageError
 from enpire.policies.description import described
 from enpire.policies.heading import read_heading
 from enpire.policies.levels import Levels, require_levels
+from enpire.policies.relative import read_relative
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class FlowSpec(ChunkSpec):
     the noise; without one it is drawn. pending: the most actions, still to be carried out when a
     chunk is asked for, that it has learned to go on from. deviation: of the noise that is drawn
     when it acts; it was taught with one. heading: of the object that it sees and acts along.
+    relative: entries of actions that are learned as ways from where what they move is seen.
     """
 
     steps: int = 5
@@ -64,6 +66,7 @@ class FlowSpec(ChunkSpec):
     pending: int = 0
     deviation: float = 1.0
     heading: Heading | None = None
+    relative: tuple[RelativeTarget, ...] = ()
 
     @classmethod
     def of(cls, spec: ChunkSpec) -> FlowSpec:
@@ -74,7 +77,12 @@ class FlowSpec(ChunkSpec):
     def from_json(cls, text: str) -> Self:
         """See `ChunkSpec.from_json`."""
         spec = super(FlowSpec, cls).from_json(text)
-        return replace(spec, heading=read_heading(spec.heading, spec.observation, spec.action))
+        sizes = spec.observation, spec.action
+        return replace(
+            spec,
+            heading=read_heading(spec.heading, *sizes),
+            relative=read_relative(spec.relative, *sizes),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from enpire.environment import Heading, Idleness, Symmetry
+from enpire.environment import Heading, Idleness, RelativeTarget, Symmetry
 from enpire.errors import RecipeError
 from enpire.improvement.behaviour_cloning import Training, clone, fit, fresh
 from enpire.improvement.data import examples
@@ -177,3 +177,25 @@ def test_a_clone_acts_along_the_object_and_does_not_stand_still() -> None:
     seen = np.stack([np.cos(yaw), np.sin(yaw), np.zeros(20)], axis=1)[:, None].astype(np.float32)
     chunks = fitted.policy.inference()(seen, np.zeros((20, 2), np.float32))
     np.testing.assert_allclose(chunks[:, 0], 0.8 * seen[:, 0, :2], atol=0.05)
+
+
+def follows(id: str, length: int = 200) -> Episode:
+    """The target, in units of its own, is ahead of the joint by 0.02 a period, wherever that is."""
+    joint = np.random.default_rng(len(id)).uniform(-2, 2, (length, 1)).astype(np.float32)
+    gripper = np.ones((length, 1), np.float32)
+    seen = np.concatenate([joint, gripper, gripper], axis=1)
+    return episode(id, length, observations=seen, actions=np.hstack([0.5 * joint + 0.02, gripper]))
+
+
+def test_a_clone_learns_targets_of_joints_as_ways() -> None:
+    targets = (RelativeTarget(done=0, seen=0, scale=0.5),)
+    shape = replace(SPEC, chunk=1, execute=1)
+    given = RecipeInputs(shape, [follows("a")], None, 0, relative=targets)
+    fitted = clone(given, given.episodes, "flow", replace(TRAINING, steps=100), usual=1)
+    assert isinstance(fitted.policy, FlowPolicy)
+    assert fitted.policy.spec.relative == targets
+    np.testing.assert_allclose(fitted.policy.centre, [0.02, 1.0], atol=1e-6)
+    joint = np.linspace(-2, 2, 20, dtype=np.float32)
+    seen = np.stack([joint, np.ones(20), np.ones(20)], axis=1)[:, None].astype(np.float32)
+    chunks = fitted.policy.inference()(seen, np.zeros((20, 2), np.float32))
+    np.testing.assert_allclose(chunks[:, 0, 0], 0.5 * joint + 0.02, atol=2e-3)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from enpire.environment import Parameter, load_task, read_symmetry
+from enpire.environment import Parameter, RelativeTarget, load_task, read_symmetry
 from enpire.errors import RecipeError, TrainerKilledError
 from enpire.improvement import recipe as recipes
 from enpire.improvement import training_process
@@ -96,6 +96,7 @@ def test_another_process_is_asked_for_the_same(tmp_path: Path) -> None:
         instruction="Tie it.",
         grippers=(6, 13),
         symmetry=read_symmetry(load_task(find("tasks", "zip_tie"))),
+        relative=(RelativeTarget(done=0, seen=1, scale=0.5),),
     )
     there = request_from(json.loads(json.dumps(as_json(tmp_path, here))))
     assert here.symmetry is not None

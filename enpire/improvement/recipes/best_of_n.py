@@ -292,7 +292,8 @@ class BestOfLearner:
         made.mean.copy_(asked.seen.beside(shown.mean))
         made.std.copy_(asked.seen.beside(shown.std).clamp_min(MIN_STD))
         made.centre.copy_(shown.action_mean)
-        made.spread.copy_(asked.spread)
+        # A base's own spread may be of ways from where joints are; critics are shown targets.
+        made.spread.copy_(shown.action_std if self._given.relative else asked.spread)
         return made
 
 
