@@ -50,6 +50,7 @@ from enpire.store.fault_points import fault_point
 from enpire.types import Episode, Estimate, Purpose
 
 AHEAD = 20  # pairs whose one half is run while the candidate is made: as few decide nearly never
+FRUITLESS = 3  # rounds in a row without a candidate, after which robots are not kept at it
 LIKELY = 0.8  # chance that a learner is better, from which on a comparison is worth robot time
 RETRIED = "retried"  # kind of the note on a training whose process was killed
 WORSE = 0.01  # the same chance, below which what it has learned is given up
@@ -96,12 +97,14 @@ class Loop:
             *(self._recipe, budget.rounds, helper),
         )
         self._pairs: Queue | None = None  # the incumbent's part of the next comparison's first
+        self._fruitless = 0  # rounds without a candidate, since there was one
 
     def run(self) -> LoopState:
         """Go on until the target holds on sealed seeds or the budget's rounds are used up.
 
         Raises:
             Stopped: the budget's time ended, or a person asked; everything is recorded.
+            EnpireError: `FRUITLESS` rounds in a row made no candidate.
         """
         try:
             self._start()
@@ -192,6 +195,7 @@ class Loop:
                 self.fleet.drop(self._pairs)
             if isinstance(error, PolicyError):  # it has ended all that was under way
                 self._collections.forget()
+        self._fruitless = 0 if candidate else self._fruitless + 1
         if better and candidate is not None:
             fault_point("promote")
             self.run_store.ledger.set_policy_state(candidate, "incumbent")
@@ -199,6 +203,11 @@ class Loop:
             self._make_incumbent(candidate)
         self._close_round(number)
         self._passes(self.state.incumbent)
+        if self._fruitless >= FRUITLESS and not self.state.reached:
+            raise EnpireError(
+                f"{FRUITLESS} rounds in a row made no candidate: `enpire show` says why. Mend it, "
+                "and go on with --resume"
+            )
 
     def _recipe(self, number: int) -> ConfiguredRecipe:
         """The recipe of a round."""

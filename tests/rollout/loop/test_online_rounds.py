@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from enpire.errors import RecipeError
+from enpire.errors import EnpireError, RecipeError
 from enpire.improvement.checkpoint import TrainingState
 from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.training_process import TrainingRequest, recipe_inputs
@@ -176,6 +176,18 @@ def test_a_learner_that_fails_leaves_the_incumbent_and_another_begins(
     assert "the loss is nan" in rejected[0].text
     assert [process.first for process in HereOnline.begun] == [1, 2]
     assert recipe.first[1] > recipe.first[0], "it has what the first one collected"
+
+
+def test_robots_are_not_kept_at_rounds_that_make_no_candidate(
+    tmp_path: Path, patient: None
+) -> None:
+    folder = tmp_path / "run"
+    with pytest.raises(EnpireError, match="3 rounds in a row made no candidate"):
+        go(folder, Moves(SLOW), Grows(fails_after=0), rounds=9, settings=SETTINGS)
+    assert [note.round for note in notes(folder, "rejected")] == [1, 2, 3]
+    go(folder, Moves(SLOW), Grows(gain=0.01), rounds=4, settings=SETTINGS)  # once it is mended
+    with Run.open(folder) as run:
+        assert run.ledger.policy("policy-4") is not None
 
 
 @pytest.mark.parametrize("after", [16, 29])
