@@ -31,7 +31,7 @@ from pathlib import Path
 import numpy as np
 
 from enpire.calibration import CameraCalibration, read_cameras
-from enpire.drivers import DRIVERS, WIRES, Site, runtime_folder, settings
+from enpire.drivers import DRIVERS, WIRES, Site, require_settings, runtime_folder, settings
 from enpire.errors import PackError
 from enpire.packs import Robot, find, load_robot
 from enpire.packs.finder import DRIVERS as DRIVERS_FILE
@@ -46,8 +46,8 @@ RATE = 100.0
 RATES = (20.0, 500.0)
 CORES = 4096  # of any machine
 LONGEST_ARM = 3.0  # and the links of its hand [m]
-_KEYS = {"driver", "robot", "rate", "wire", "park", "cameras"}
-_TABLES = {"limits", "watchdogs", "realtime", "keep_out", "calibration", *DRIVERS}
+_KEYS = ("driver", "robot", "rate", "wire", "park", "cameras")
+_TABLES = ("limits", "watchdogs", "realtime", "keep_out", "calibration", *DRIVERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +115,7 @@ def load_station(path: Path) -> StationFile:
         raise PackError(f"{path} is no station file: there is no such file")
     path = path.resolve()
     table = Table.read(path)
-    odd = sorted(set(table.names) - _KEYS - _TABLES)
-    if odd:
-        raise PackError(f"{path}: {odd[0]} means nothing here; see docs/safety.md")
+    table.require_known(*_KEYS, *_TABLES)
     pack = find("robots", table.text("robot"))
     robot = load_robot(pack)
     drivers = pack.folder / DRIVERS_FILE
@@ -128,10 +126,7 @@ def load_station(path: Path) -> StationFile:
     limits = of_robot(robot)
     if table.has("limits"):
         limits = narrowed(limits, table.table("limits"))
-    driver = table.text("driver")
-    wire = table.text("wire", driver)
-    if wire != driver and wire not in WIRES:
-        raise PackError(f"{path}: {unknown('wire', wire, list(WIRES))}")
+    driver, wire = _chosen(table)
     watch = table.table("watchdogs") if table.has("watchdogs") else Table({}, str(path))
     return StationFile(
         path=path,
@@ -146,15 +141,34 @@ def load_station(path: Path) -> StationFile:
         verifier=watch.has("verifier"),
         ages=_ages(watch),
         realtime=_realtime(table),
-        settings=settings(driver, robot, _own_table(table, driver)),
+        settings=_settings(table, driver, robot),
         wire=wire,
-        wiring=settings(wire, robot, _own_table(table, wire)),
+        wiring=_settings(table, wire, robot),
         sha256=hashlib.sha256(path.read_bytes() + pack.sha256.encode() + wiring).hexdigest(),
     )
 
 
-def _own_table(table: Table, name: str) -> Table | None:
-    return table.table(name) if table.has(name) else None
+def _chosen(table: Table) -> tuple[str, str]:
+    """The driver and the wire; raises PackError for a table of another one, which nothing reads."""
+    driver = table.text("driver")
+    wire = table.text("wire", driver)
+    if driver not in DRIVERS:
+        raise PackError(f"{table.where}: {unknown('driver', driver, list(DRIVERS))}")
+    if wire != driver and wire not in WIRES:
+        raise PackError(f"{table.where}: {unknown('wire', wire, list(WIRES))}")
+    for name in DRIVERS:
+        if table.has(name) and name not in (driver, wire):
+            raise PackError(
+                f"{table.where}: nothing reads [{name}] of a station whose driver is {driver}: "
+                f'take it out, or write driver = "{name}"'
+            )
+    return driver, wire
+
+
+def _settings(table: Table, name: str, robot: Robot) -> Table:
+    found = settings(name, robot, table.table(name) if table.has(name) else None)
+    require_settings(name, robot, found, _cameras(table))
+    return found
 
 
 def _park(table: Table, robot: Robot, limits: SafetyLimits) -> FloatArray:
