@@ -86,7 +86,7 @@ def find(kind: Kind, name: str) -> Pack:
             )
         return replace(pack, name=pack.name + AT_START)
     if os.sep in name or name.startswith("."):
-        folder = Path(name).resolve()
+        folder = Path(os.path.realpath(name))  # resolve() raises where links go in a circle
         if not (folder / MARKER[kind]).is_file():
             raise PackError(f"{folder} is no {SINGULAR[kind]} pack: it has no {MARKER[kind]}")
         return _pack(kind, folder)
