@@ -368,7 +368,9 @@ def _numbers(name: str, said: Any) -> dict[str, float]:
     try:
         numbers = {key: float(value) for key, value in said.items()}
         wrong = [key for key, value in numbers.items() if not math.isfinite(value)]
-        wrong += [key for key in numbers if not isinstance(key, str)]
+        wrong += [
+            key for key in numbers if not (isinstance(key, str) and key.isprintable() and key)
+        ]
         wrong += [key for key, value in said.items() if isinstance(value, str)]
     except (AttributeError, TypeError, ValueError, OverflowError) as error:
         raise RecipeError(

@@ -131,6 +131,17 @@ def shipped(kind: Kind, name: str) -> Path:
     raise PackError(f"{kind}/{name} is missing: install enpire anew")
 
 
+def file_in(folder: Path, name: str, where: str) -> Path:
+    """The file that a pack's TOML file names; raises PackError if it is not in the pack.
+
+    What is elsewhere is in no pack's hash, and is not there on another machine.
+    """
+    path = Path(os.path.normpath(folder / name))
+    if not path.is_relative_to(os.path.normpath(folder)) or not path.is_file():
+        raise PackError(f"{where} {name} is not in the pack: a file in its folder is needed")
+    return path
+
+
 def unknown(what: str, name: str, names: list[str]) -> str:
     """One line for an unknown name: what it was, the nearest ones, or all there are."""
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)

@@ -23,6 +23,7 @@ high = [0.7, 1.0, 1.0]
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,8 +35,8 @@ from enpire.calibration import CameraCalibration, read_cameras
 from enpire.drivers import DRIVERS, WIRES, Site, require_settings, runtime_folder, settings
 from enpire.errors import PackError
 from enpire.packs import Robot, find, load_robot
+from enpire.packs.finder import ALIKE, unknown
 from enpire.packs.finder import DRIVERS as DRIVERS_FILE
-from enpire.packs.finder import unknown
 from enpire.packs.toml import REACH, Table
 from enpire.safety.geometry import Box
 from enpire.safety.limits import SafetyLimits, narrowed, of_robot
@@ -191,7 +192,12 @@ def _cameras(table: Table) -> tuple[str, ...]:
 def _calibrated(table: Table, robot: Robot) -> dict[str, CameraCalibration]:
     if not table.has("calibration"):
         return {}
-    return read_cameras(table.table("calibration"), tuple(arm.name for arm in robot.arms))
+    said, cameras = table.table("calibration"), _cameras(table)
+    lacking = [name for name in cameras if not said.has(name)]
+    for name in set(said.names) - set(cameras):
+        if near := difflib.get_close_matches(name, lacking, 1, ALIKE):
+            raise PackError(f"{said.where}: no camera is called {name}; do you mean {near[0]}?")
+    return read_cameras(said, tuple(arm.name for arm in robot.arms))
 
 
 def _ages(table: Table) -> Ages:
@@ -224,6 +230,8 @@ def _boxes(table: Table, robot: Robot) -> tuple[Box, ...]:
         return ()
     rows = table.tables("keep_out")
     boxes = tuple(map(_box, rows))
+    if len({box.name for box in boxes}) != len(boxes):
+        raise PackError(f"{table.where}: two of [[keep_out]] have the same name")
     bases = np.array([arm.position for arm in robot.arms])
     for row, box in zip(rows, boxes, strict=True):
         off = np.maximum(np.maximum(box.low - bases, bases - box.high), 0.0)
@@ -236,6 +244,7 @@ def _boxes(table: Table, robot: Robot) -> tuple[Box, ...]:
 
 
 def _box(table: Table) -> Box:
+    table.require_known("name", "low", "high")
     low, high = table.numbers("low", 3), table.numbers("high", 3)
     if not (np.isfinite([low, high]).all() and (np.array(low) < np.array(high)).all()):
         raise PackError(f"{table.where}: every number of low must be below that of high")

@@ -155,7 +155,9 @@ FILES = (
     robot("robot: a gripper of 1e300", "[0.0, 0.075]", "[0.0, 1e300]", "gripper_range"),
     robot("robot: a joint too few", "home = [0.588, ", "home = [", "6 joints"),
     world("world: its own dynamics", "model =", 'dynamics = "world.toml"\nmodel =', "missing"),
-    world("world: a folder as dynamics", "model =", 'dynamics = "."\nmodel =', "does not parse"),
+    world(
+        "world: a folder as dynamics", "model =", 'dynamics = "."\nmodel =', "is not in the pack"
+    ),
     world("world: no description", "description", "descr", "do you mean description"),
     in_place("station: a folder", Path.mkdir, "no such file"),
     in_place("station: a pipe", os.mkfifo, "no such file"),
@@ -246,6 +248,7 @@ FILES = (
     agent("never starts", f"{AGENT}starts = 0.5", "starts must be"),
     agent("no command", 'command = [""]', "not installed"),
     agent("a command that is a folder", 'command = ["/tmp"]', "not installed"),
+    agent("a prompt elsewhere", f'prompt = "../prompt.md"\n{AGENT}', "is not in the pack"),
     agent("a prompt that is a folder", f'prompt = "."\n{AGENT}', "is not in the pack"),
     agent("a prompt of 5000 letters", f"prompt = '{'a' * 5000}'\n{AGENT}", "too long"),
     agent("a variable with =", f'{AGENT}[environment]\n"A=B" = "a"', "is no name"),
@@ -368,6 +371,12 @@ TASKS = (
         "noise.position is 1.5: 0 to 0.2",
     ),
     reach("no noise", LIMIT, f"{LIMIT}; noise = None", "noise is None: a SensorNoise"),
+    reach("an instruction of a book", '"Reach the goal."', '"a" * 100_000', "1000 letters at most"),
+    reach("an instruction of two lines", '"Reach the goal."', r'"a\nb"', "a text of one line"),
+    reach(
+        "an instruction that clears the screen", '"Reach the goal."', r'"\x1b[2J"', "of one line"
+    ),
+    reach("a robot in capitals", '"so101"', '"SO101"', "did you mean so101"),
     reach("no actions", ACTION, "ActionSpec(())", "an ActionSpec with an arm"),
     reach("steps in millimetres", "STEP = 0.008", "STEP = 8.0", "a full action is 8.0 m"),
     reach("steps below nought", "STEP = 0.008", "STEP = -0.008", "a full action is -0.008 m: turn"),

@@ -228,6 +228,14 @@ def dripping(connection: socket.socket) -> None:
         time.sleep(0.1)
 
 
+def once(connection: Any) -> None:
+    """An answer to a connection."""
+    actions(0.1)(connection)
+    connection.close()
+
+
+LINES = np.linspace(-0.9, 0.9, 35, dtype=np.float32).reshape(5, 7)
+GOOD = {"actions": LINES}
 CLIPPED = "100% of its .* beyond"
 ALL = (
     one("NaN", actions(np.nan), "entry 0 of action 0 is nan" + NOUGHT),
@@ -304,6 +312,19 @@ ALL = (
     at("a fragment", f"ws://127.0.0.1:1/#x{BRIEF}", "without #"),
     at("2000 letters", f"ws://127.0.0.1:1/{'a' * 5000}{BRIEF}", "letters at most"),
     at("another scheme", "http://127.0.0.1:1", "ws://HOST:PORT"),
+    one(
+        "actions by part",
+        sends(pack({"actions": {"arm": np.zeros((5, 7))}})),
+        "which is a dict of 1",
+    ),
+    one("within a result", sends(pack({"result": {"actions": [0]}})), "no `actions`, but result"),
+    one("actions and no success", sends(pack(GOOD | {"success": False})), "with success: False"),
+    one("actions and not ok", sends(pack(GOOD | {"ok": False})), "answers with ok: False"),
+    one("actions and success", sends(pack(GOOD | {"success": True})), "^$", TAKEN),
+    one("actions by columns", sends(pack({"actions": np.asfortranarray(LINES)})), "^$", TAKEN),
+    one("hangs up after each answer", once, "^$", TAKEN),
+    at("patience in ms", "ws://127.0.0.1:1?patience=30000", "3600 s at most, no ms"),
+    at("a time without end", "ws://127.0.0.1:1?timeout=1e9", "3600 s at most, no ms"),
     one("more actions than its chunks have", actions(0.1), "have 5: execute=5 at most", ask="9"),
     at("a file's scheme", "file:///tmp/p", "a folder's name for what is on the disk"),
     at("a hub's scheme", "hf://lerobot/pi0", "is no address of a policy: ws://HOST:PORT"),

@@ -44,11 +44,12 @@ def station(name: str, more: str, words: str, ends: str = REFUSED) -> Input:
     return Input(name, give, words, ends)
 
 
-def driven(name: str, said: str, words: str, ends: str = REFUSED) -> Input:
+def driven(name: str, said: str, words: str, ends: str = REFUSED, robot: str = "so101") -> Input:
     """An entry: a whole station's file, of an SO-101."""
 
     def give(folder: Path) -> tuple[str, str]:
-        (folder / "lab.toml").write_text(f'robot = "so101"\n{said}')
+        (folder / "x").symlink_to("x")
+        (folder / "lab.toml").write_text(f'robot = "{robot.format(folder)}"\n{said}')
         return TAKEN, repr(load_station(folder / "lab.toml"))
 
     return Input(f"driver: {name}", give, words, ends)
@@ -102,6 +103,7 @@ def axis(name: str, said: str, words: str, ends: str = REFUSED) -> Input:
 
 
 MOCK, TWIN, ROS, LEROBOT = (f'driver = "{d}"\n' for d in ("mock", "twin", "ros2", "lerobot"))
+WALL = '[[keep_out]]\nname = "w"\nlow = [0.7, -1, 0]\nhigh = [0.8, 1, 1]\n'
 SPACE = '[ros2]\nnamespace = "/left"\n'
 FOCAL, CENTRE, NONE = "focal = [611.1, 613.0]", "centre = [324.3, 231.6]", "is no name in ROS 2"
 ALL = (
@@ -182,6 +184,24 @@ ALL = (
     driven(
         "a wire's misspelt key", f"{MOCK}wire = 'ros2'\n[ros2]\nimage = 'x'", "image means nothing"
     ),
+    driven("a rate with its unit", f"{MOCK}rate = '100 Hz'", "rate must be a number"),
+    driven("a camera in quotes", f"{MOCK}cameras = 'top'", "cameras is 'top', expected list"),
+    driven("no speed", f"{MOCK}[limits]\ncartesian_speed = 0", "must be above 0"),
+    driven(
+        "a park with the gripper", f"{MOCK}park = [0, 0, 0, 0, 0, 0.5]", "park must be 5 numbers"
+    ),
+    driven("a wall with a margin", f"{MOCK}{WALL}margin = 0.1", "margin means nothing here"),
+    driven(
+        "two walls of one name", f"{MOCK}{WALL}{WALL}", "two of ..keep_out.. have the same name"
+    ),
+    driven("a calibration of another camera", MOCK + CAMERA, "StationFile", TAKEN),
+    driven(
+        "a camera misspelt",
+        f"{MOCK}cameras = ['topp']{CAMERA}",
+        "no camera is called top; do you mean topp",
+    ),
+    driven("a robot at home", MOCK, "is no robot pack: it has no robot.toml", robot="~/so101"),
+    driven("a robot of links in a circle", MOCK, "is no robot pack", robot="{}/x"),
     drivers(
         "another driver", "[ros]\nnamespace = '/l'", "ros means nothing here; do you mean ros2"
     ),

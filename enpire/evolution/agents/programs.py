@@ -33,7 +33,7 @@ from enpire.model_gateway.allow_list import Upstream
 from enpire.model_gateway.prices import Prices
 from enpire.model_gateway.usage import Allowance, Usage
 from enpire.packs import Pack
-from enpire.packs.finder import ALIKE
+from enpire.packs.finder import ALIKE, file_in
 from enpire.packs.toml import Table
 from enpire.sandbox.bubblewrap import PATH
 from enpire.sandbox.limits import GIB, SandboxLimits
@@ -73,9 +73,7 @@ def load_program(pack: Pack) -> AgentProgram:
     models = tuple(_upstream(row, path) for row in _rows(table, "models"))
     if len({model.name for model in models}) != len(models):
         raise PackError(f"{path}: two models have the same name")
-    prompt = pack.folder / table.text("prompt", "prompt.md")
-    if not prompt.is_file():
-        raise PackError(f"{path}: prompt {prompt.name} is not in the pack")
+    prompt = file_in(pack.folder, table.text("prompt", "prompt.md"), f"{path}: prompt")
     filled = [*command, *environment.values()]
     _require_filled(" ".join(filled), FILLED, str(path))
     for model in re.findall(r"\{model\}/([\w.-]+)", " ".join(filled)):

@@ -52,8 +52,10 @@ FAULTS = (
     "exception",
     "traceback",
 )  # in an answer: whatever else is in it counts for nought
+DENIED = ("success", "ok")  # likewise, where it is False
 PICTURE = "observation/"  # begins what a camera's picture is called
 LONGEST_ADDRESS = 2000  # letters
+LONGEST_S = 3600.0  # that anybody waits for a server
 KINDS: dict[type, str] = {int: "whole number", float: "number", str: "text"}
 SHOWN = 100  # characters of a value in a message
 LARGEST = 1e6  # of an action: what is larger is as far beyond 1
@@ -324,6 +326,9 @@ class RemoteController(SeeingController):
             if answer.get(name):
                 said = printable(repr(answer[name]), SHOWN)
                 raise ServerFault(f"{self._remote.address} answers with {name}: {said}")
+        for name in DENIED:
+            if answer.get(name) is False:
+                raise ServerFault(f"{self._remote.address} answers with {name}: False")
         needed = f"an array of shape ({self._length or 'k'}, {self._actions}) is needed"
         if not isinstance(actions, np.ndarray):
             there = "actions" in answer
@@ -410,6 +415,8 @@ def _asked(reference: str) -> RemoteSpec:
     counted = (values.get(name, 1) for name in ("execute", "timeout", "patience", "images"))
     if not all(0 < value < math.inf for value in counted):
         raise UsageError(f"{reference}: execute, timeout, patience and images are above 0")
+    if max(values.get("timeout", 0), values.get("patience", 0)) > LONGEST_S:
+        raise UsageError(f"{reference}: timeout and patience are {LONGEST_S:g} s at most, no ms")
     if "cameras" in values and "images" not in values:
         raise UsageError(f"{reference}: cameras take pictures of a size, images=N")
     named = [each.partition(":") for each in values.pop("cameras", "").split(",") if each]
