@@ -22,6 +22,7 @@ MOST, ALIKE = 0.5, 4  # share of episodes that begin elsewhere; episodes that do
 ELSEWHERE = 0.05  # from a task's own starts, of an entry's size and at least of 1 (m, rad)
 OTHERWISE = 0.1  # of what starts differ by, from which on two of one seed are not the same
 SHORT, BRIEF = 3, 0.1  # frames a success has at least; the share of what successes have
+TINY = 0.05  # of a full action: nobody demonstrates with less alone
 SEVERAL = 2  # entries of an action do not all go one way by accident
 HARDLY, LITTLE = 0.2, 0.1  # a gripper moves, at least; and the share of how far it else does
 
@@ -78,6 +79,7 @@ def noticed(
         _instruction(frames, wanted),
         _idle(frames, actions),
         _one_sided(actions),
+        _tiny(actions),
         _gripper(actions, wanted),
         _seeds(frames, observations, wanted),
         _begins(frames, observations, wanted),
@@ -98,6 +100,14 @@ def _robot(description: Description, wanted: TaskInterface) -> str:
     ):
         return ""
     return f"recorded with {description.robot:.40}, and {wanted.task} is for {wanted.robot}"
+
+
+def _tiny(actions: FloatArray) -> str:
+    """Shares of a full action are all far below it where they were written in m and rad."""
+    largest = float(np.abs(actions).max(initial=0.0))
+    if not LEAST < largest < TINY:
+        return ""
+    return f"with no action beyond {largest:.2g}, where a full one is 1: in m, or in rad?"
 
 
 def _splits(frames: Frames, description: Description) -> str:

@@ -82,7 +82,7 @@ def load(reference: str) -> LoadedPolicy:
     if not folder.is_dir() and ":" in reference:
         before, _, name = reference.rpartition(":")
         folder = Path(before)
-        if PORT.match(name) and not folder.is_dir():
+        if PORT.match(name) and len(folder.parts) == 1 and not folder.is_dir():
             raise UsageError(f"there is no run at {before}; a policy's server is ws://{reference}")
     with Run.open(folder) as run:
         name = name or account.incumbent(run.ledger)

@@ -237,6 +237,8 @@ def table(index: list[Any], of: str = "task") -> Callable[[Path], object]:
 
 KNOWN = tuple(Input(kind.name, partial(given, kind.spoil), kind.words) for kind in KINDS)
 MORE = (
+    one("actions in metres", times("action", 0.008), "no action beyond 0.008, where a full", TOLD),
+    one("actions that are slow", times("action", 0.1), "by next.success", TAKEN),
     one("actions from 0 to 1", column("action", lambda a: (a + 1) / 2), "no action below 0", TOLD),
     one(
         "an action of which one entry goes below 0",

@@ -257,6 +257,8 @@ FILES = (
     variable("its own folder", "PYTHONPATH", "{pack}/lib:{pack}", "Program", TAKEN),
     variable("another folder", "PYTHONPATH", "/home/me/lib", "from .pack. alone"),
     variable("two folders", "PYTHONPATH", "{pack}:/home/me/lib", "from .pack. alone"),
+    variable("a folder above", "PYTHONPATH", "{pack}/../lib", "from .pack. alone"),
+    variable("a password of digits", "DB_PASSWORD", "1234", "DB_PASSWORD would be seen"),
     variable("a library", "LD_PRELOAD", "/tmp/x.so", "LD_PRELOAD loads code into the program"),
     variable("a library in small letters", "ld_library_path", "/tmp", "ld_library_path loads code"),
     variable("a shell's beginning", "BASH_ENV", "/tmp/x", "BASH_ENV loads code"),

@@ -336,6 +336,7 @@ ALL = (
     at("one slash", "ws:/127.0.0.1:1", "ws://HOST:PORT for a server"),
     at("no slash", "wss:127.0.0.1:1", "ws://HOST:PORT for a server"),
     at("no scheme", "127.0.0.1:8000", "a policy's server is ws://127.0.0.1:8000$"),
+    at("a scheme without its colon", "wss//127.0.0.1:1", "there is no run at wss/+127.0.0.1: "),
     at("no scheme, an option", "localhost:8000?execute=2", "is ws://localhost:8000.execute=2$"),
     at("no host", f"ws://:8000{BRIEF}", "is no address: ws://HOST:PORT"),
     at("a space in it", "ws://127.0.0.1 :8000", "has a space in it"),

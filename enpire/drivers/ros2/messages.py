@@ -74,9 +74,10 @@ class Names:
         return position, velocity, effort
 
     def _require(self, values: FloatArray, what: str) -> None:
-        for axis, value in zip(self.axes, values, strict=True):
-            if not abs(value) <= FARTHEST:
-                raise DriverError(f"the {what} of {axis} is {value:g}, which no joint has")
+        wrong = np.flatnonzero(~(np.abs(values) <= FARTHEST))
+        if len(wrong):
+            value, axis = values[wrong[0]], self.axes[wrong[0]]
+            raise DriverError(f"the {what} of {axis} is {value:g}, which no joint has")
 
 
 def _numbers(values: Any) -> FloatArray:

@@ -17,7 +17,7 @@ from enpire.packs.toml import Table
 PLACEHOLDER = "is-put-in-outside"
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # of an environment, by name
 SHELLS = re.compile(r"\$\{?\w+\}?")  # a variable as a shell writes it
-NUMBER = re.compile(r"-?[\d.]+|true|false", re.IGNORECASE)  # MAX_TOKENS has one, and is no secret
+COUNTED, NUMBER = "TOKENS", re.compile(r"\d+")  # MAX_OUTPUT_TOKENS is a number, and no secret
 OWN = "ENPIRE_"  # begins the names that the harness sets inside
 LOADERS = re.compile(
     r"(LD|DYLD)_\w+|PYTHON(PATH|HOME|STARTUP|USERBASE)|NODE_(OPTIONS|PATH)|BASH_ENV|ENV"
@@ -38,7 +38,7 @@ def read_environment(table: Table) -> dict[str, str]:
 
     Raises:
         PackError: one has no name, holds a key, names code that is not the pack's, is the
-            harness's own, or is written as a shell's. Its value is in no message.
+            harness's own, or is written as a shell's. What may be secret is in no message.
     """
     if not table.has("environment"):
         return {}
@@ -65,14 +65,15 @@ def _wrong(name: str, value: str) -> str:
         return f"{name!r} is no name of a variable: letters, digits and _, no digit first"
     if name.startswith(OWN):
         return f"{name} is the harness's own, which sets it inside"
-    if is_secret(name) and value != PLACEHOLDER and not NUMBER.fullmatch(value):
+    counted = COUNTED in name.upper() and NUMBER.fullmatch(value)
+    if is_secret(name) and value != PLACEHOLDER and not counted:
         return (
             f"{name} would be seen by the program, and in the list of processes. Write {name} = "
             f'"{PLACEHOLDER}", and key_from = "{name}" in its [[models]]'
         )
     if SHELLS.fullmatch(value):
         return f"{name} is {value!r}, and no shell puts anything in its place"
-    parts = value.split(":")
-    if LOADERS.fullmatch(name.upper()) and not all(part.startswith(PACK) for part in parts):
+    own = all(part.startswith(PACK) and ".." not in part for part in value.split(":"))
+    if LOADERS.fullmatch(name.upper()) and not own:
         return f"{name} loads code into the program from elsewhere: from {PACK} alone may it come"
     return ""
