@@ -24,6 +24,9 @@ LONGEST_MESSAGE = 20_000  # characters: a page of what MuJoCo or LeRobot says is
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; returns its exit code. Errors are one message on stderr."""
+    if sys.stdout is None or sys.stderr is None:  # closed by a shell, as by `>&-`
+        nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  until the end
+        sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
     if isinstance(sys.stdout, io.TextIOWrapper):  # of a locale that has no such letters
         sys.stdout.reconfigure(errors="backslashreplace")
     try:

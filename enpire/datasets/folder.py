@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,7 @@ class Description:
     """What `meta/info.json` says. features: of each column its dtype, shape and names.
 
     robot: what it was recorded with; empty if it does not say. tasks: how many it says there are.
+    splits: its episodes for training and for tests, as it writes them.
     """
 
     fps: float
@@ -51,6 +52,7 @@ class Description:
     data_path: str
     robot: str = ""
     tasks: int | None = None
+    splits: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +220,7 @@ def describe(folder: Path) -> Description:
         data_path,
         robot if isinstance(robot := said.get("robot_type"), str) else "",
         _count(path, said, "total_tasks"),
+        splits if isinstance(splits := said.get("splits"), dict) else {},
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -82,7 +83,7 @@ def demonstrations(
         StoreError: there is no dataset, or what it has is not what the task means.
     """
     allowed = allowed or Allowed()
-    source = _read(folder.resolve(), wanted, allowed, arms, shown)
+    source = _read(Path(os.path.realpath(folder)), wanted, allowed, arms, shown)
     meaning = _meaning(source, wanted, allowed, sees=shown is not None)
     moved = _compared(meaning, source.chosen[0].column, wanted, allowed)
     good, by = success_columns.successes(source.frames, source.features, allowed)

@@ -22,6 +22,8 @@ MOST, ALIKE = 0.5, 4  # share of episodes that begin elsewhere; episodes that do
 ELSEWHERE = 0.05  # from a task's own starts, of an entry's size and at least of 1 (m, rad)
 OTHERWISE = 0.1  # of what starts differ by, from which on two of one seed are not the same
 SHORT, BRIEF = 3, 0.1  # frames a success has at least; the share of what successes have
+TINY = 0.05  # of a full action: nobody demonstrates with less alone
+SEVERAL = 2  # entries of an action do not all go one way by accident
 HARDLY, LITTLE = 0.2, 0.1  # a gripper moves, at least; and the share of how far it else does
 
 
@@ -72,9 +74,12 @@ def noticed(
     actions, observations = pair
     told = [
         _robot(description, wanted),
+        _splits(frames, description),
         _tasks(frames, description.features),
         _instruction(frames, wanted),
         _idle(frames, actions),
+        _one_sided(actions),
+        _tiny(actions),
         _gripper(actions, wanted),
         _seeds(frames, observations, wanted),
         _begins(frames, observations, wanted),
@@ -95,6 +100,31 @@ def _robot(description: Description, wanted: TaskInterface) -> str:
     ):
         return ""
     return f"recorded with {description.robot:.40}, and {wanted.task} is for {wanted.robot}"
+
+
+def _tiny(actions: FloatArray) -> str:
+    """Shares of a full action are all far below it where they were written in m and rad."""
+    largest = float(np.abs(actions).max(initial=0.0))
+    if not LEAST < largest < TINY:
+        return ""
+    return f"with no action beyond {largest:.2g}, where a full one is 1: in m, or in rad?"
+
+
+def _splits(frames: Frames, description: Description) -> str:
+    """Episodes that were set apart, for a test, are learned from as all others are."""
+    count = len(frames.extents)
+    if not description.splits or description.splits == {"train": f"0:{count}"}:
+        return ""
+    told = ", ".join(f"{name} {range_}" for name, range_ in description.splits.items())
+    return f"all {count} of its episodes, whatever its splits say ({told:.80})"
+
+
+def _one_sided(actions: FloatArray) -> str:
+    """Actions that go one way only were scaled to between 0 and 1."""
+    still = np.ptp(actions, axis=0) <= LEAST
+    if len(actions) < STILL or (~still).sum() < SEVERAL or (actions < 0.0).any():
+        return ""
+    return "with no action below 0, where actions go from -1 to 1: scaled to between 0 and 1?"
 
 
 def _tasks(frames: Frames, features: Mapping[str, Any]) -> str:

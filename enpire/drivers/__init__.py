@@ -3,7 +3,7 @@
 Beside the arms a station has cameras, a tracker and perhaps a fixture: its `Wire`.
 """
 
-from enpire.drivers.build import DRIVERS, build, settings
+from enpire.drivers.build import DRIVERS, build, require_settings, settings
 from enpire.drivers.driver import CameraDriver, Driver, Picture, Reading, Site, runtime_folder
 from enpire.drivers.wire import WIRES
 
@@ -16,6 +16,7 @@ __all__ = [
     "Reading",
     "Site",
     "build",
+    "require_settings",
     "runtime_folder",
     "settings",
 ]

@@ -67,14 +67,41 @@ def settings(name: str, robot: Robot, own: Table | None) -> Table:
     more.
 
     Raises:
-        PackError: the file does not parse; the message names file and line.
+        PackError: the file does not parse, or has what belongs to no driver; it is named.
     """
     table = Table({}, f"[{name}]")
     path = robot.arms[0].model.parent / SETTINGS
-    if path.is_file() and (said := Table.read(path)).has(name):
-        table = said.table(name)
+    if path.is_file():
+        said = Table.read(path)
+        said.require_known(*DRIVERS)
+        if said.has(name):
+            table = said.table(name)
     if own is None:
         return table
     if own.has("type") and own.raw("type") != table.raw("type"):
         table = table.without("config")
     return own.over(table)
+
+
+def require_settings(name: str, robot: Robot, said: Table, cameras: tuple[str, ...] = ()) -> None:
+    """Raise PackError, naming file and key, for settings that driver or wire `name` does not take.
+
+    Nothing is opened, and no package of a driver is needed. cameras: of the station.
+    """
+    if name == "ros2":
+        from enpire.drivers.ros2.settings import Ros2Settings
+
+        read = Ros2Settings.read(said)
+        read.names(robot)
+        read.forces(robot)
+        if cameras:
+            read.pictures(cameras)
+    elif name == "lerobot":
+        from enpire.drivers.lerobot.settings import LeRobotSettings
+
+        LeRobotSettings.read(said, robot)
+    elif name == "twin":
+        said.require_known("sent")
+        said.text("sent", "")
+    else:
+        said.require_known()

@@ -24,7 +24,7 @@ Clock = Callable[[], int]
 def runtime_folder(station: Path) -> Path:
     """Folder of a station's sockets and shared memory, of this user and boot; each process's."""
     root = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
-    name = hashlib.sha256(str(station.resolve()).encode()).hexdigest()[:16]
+    name = hashlib.sha256(os.path.realpath(station).encode()).hexdigest()[:16]
     return Path(root) / f"enpire-{os.getuid()}-{name}"
 
 

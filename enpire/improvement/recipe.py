@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import inspect
 import math
 import os
 import pkgutil
@@ -227,6 +228,7 @@ def latest(episodes: Sequence[Episode]) -> tuple[list[Episode], list[Episode]]:
     return fresh, older
 
 
+METHODS = ("improve", "collect", "require")  # that are called with one argument
 SIZES = ("history", "stride", "chunk", "hidden")  # of a policy's shape
 
 
@@ -280,7 +282,7 @@ def find(name: str) -> ConfiguredRecipe:
     if "\0" in name:
         raise UsageError(f"{name!r:.80} is no recipe: a name or a file has no NUL")
     if _of_a_file(name):
-        path = Path(name).resolve()
+        path = _resolved(name)
         module = _import(path)
         return ConfiguredRecipe(module.__name__, _recipe_of(module, str(path)), str(path))
     if name not in names():
@@ -296,7 +298,7 @@ def called(name: str) -> str:
     Raises:
         UsageError: its file is not there.
     """
-    return _called(Path(name).resolve()) if _of_a_file(name) else name
+    return _called(_resolved(name)) if _of_a_file(name) else name
 
 
 def schedule(text: str, settings: Mapping[str, str]) -> list[ConfiguredRecipe]:
@@ -342,8 +344,25 @@ def _recipe_of(module: ModuleType, where: str) -> Recipe:
             f"{where} is no recipe: RECIPE() is {printable(repr(recipe), SHOWN)}, and a dataclass "
             "with improve is due"
         )
+    _require_callable(recipe, where)
     found: Recipe = recipe  # type: ignore[assignment]
     return found
+
+
+def _require_callable(recipe: Any, where: str) -> None:
+    """Raise UsageError for methods that could not be called in a round, hours from now."""
+    has = [name for name in METHODS if callable(getattr(recipe, name, None))]
+    if ("collect" in has) != ("require" in has):
+        raise UsageError(f"{where}: collect and require come together, and it has one of them")
+    for name in has:
+        method = getattr(recipe, name)
+        try:
+            inspect.signature(method).bind(None)
+        except TypeError as error:
+            raise UsageError(f"{where}: {name} is called with one argument: {error}") from error
+        later = inspect.isgeneratorfunction(method) and name != "collect"
+        if later or inspect.iscoroutinefunction(method):
+            raise UsageError(f"{where}: {name} returns before it is done: no async, and no yield")
 
 
 def _numbers(name: str, said: Any) -> dict[str, float]:
@@ -351,7 +370,9 @@ def _numbers(name: str, said: Any) -> dict[str, float]:
     try:
         numbers = {key: float(value) for key, value in said.items()}
         wrong = [key for key, value in numbers.items() if not math.isfinite(value)]
-        wrong += [key for key in numbers if not isinstance(key, str)]
+        wrong += [
+            key for key in numbers if not (isinstance(key, str) and key.isprintable() and key)
+        ]
         wrong += [key for key, value in said.items() if isinstance(value, str)]
     except (AttributeError, TypeError, ValueError, OverflowError) as error:
         raise RecipeError(
@@ -369,9 +390,14 @@ def _of_a_file(name: str) -> bool:
     return name.endswith(".py") or os.sep in name
 
 
+def _resolved(name: str) -> Path:
+    return Path(os.path.realpath(name))  # Path.resolve raises where links go in a circle
+
+
 def _called(path: Path) -> str:
     if len(path.name) > LONGEST_NAME or not path.is_file():
-        raise UsageError(f"{path!s:.300} is not there: --recipe takes a name or a file")
+        what = "is a folder" if os.path.isdir(path) else "is not there"
+        raise UsageError(f"{path!s:.300} {what}: --recipe takes a name or a file")
     return f"{path.stem}@{hashlib.sha256(path.read_bytes()).hexdigest()[:8]}"
 
 

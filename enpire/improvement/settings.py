@@ -7,7 +7,7 @@ import io
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass, make_dataclass
+from dataclasses import field, fields, is_dataclass, make_dataclass
 from operator import attrgetter
 from typing import Any
 
@@ -115,12 +115,12 @@ def _one_line(told: str) -> str:
 
 
 def _names(recipe: Any) -> Iterator[str]:
-    for field in fields(recipe):
-        value = getattr(recipe, field.name)
+    for each in fields(recipe):
+        value = getattr(recipe, each.name)
         if is_dataclass(value):
-            yield from (f"{field.name}.{inner}" for inner in _names(value))
+            yield from (f"{each.name}.{inner}" for inner in _names(value))
         else:
-            yield field.name
+            yield each.name
 
 
 def _meant(key: str, known: list[str]) -> str | None:
@@ -133,4 +133,5 @@ def _meant(key: str, known: list[str]) -> str | None:
 
 
 def _options(recipe: Any) -> type[Any]:
-    return make_dataclass("Options", [(FLAG, type(recipe), recipe)])
+    default = field(default_factory=lambda: recipe)  # one that is not frozen is no plain default
+    return make_dataclass("Options", [(FLAG, type(recipe), default)])

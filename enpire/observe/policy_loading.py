@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from enpire import policies
 from enpire.environment import StationBackend
-from enpire.errors import PolicyError, StoreError
+from enpire.errors import PolicyError, StoreError, UsageError
 from enpire.observe import account
 from enpire.observe.trust import distrusted
 from enpire.packs.finder import sets_joints
@@ -20,6 +21,7 @@ from enpire.store import Run
 from enpire.store.origin import is_path
 
 SEEING = PicturePolicy | LeRobotPolicy | RemotePolicy  # kinds that may see by cameras
+PORT = re.compile(r"\d+(?=[/?]|$)")  # of a server, where no policy's name begins so
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ def load(reference: str) -> LoadedPolicy:
     Raises:
         StoreError: there is no such run, or it has no such policy.
         PolicyError: it cannot be read, or no server is there.
+        UsageError: an address has another form.
     """
     if is_address(reference):
         there = RemotePolicy.find(reference)
@@ -79,6 +82,8 @@ def load(reference: str) -> LoadedPolicy:
     if not folder.is_dir() and ":" in reference:
         before, _, name = reference.rpartition(":")
         folder = Path(before)
+        if PORT.match(name) and len(folder.parts) == 1 and not folder.is_dir():
+            raise UsageError(f"there is no run at {before}; a policy's server is ws://{reference}")
     with Run.open(folder) as run:
         name = name or account.incumbent(run.ledger)
         if not name:

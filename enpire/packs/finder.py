@@ -86,7 +86,7 @@ def find(kind: Kind, name: str) -> Pack:
             )
         return replace(pack, name=pack.name + AT_START)
     if os.sep in name or name.startswith("."):
-        folder = Path(name).resolve()
+        folder = Path(os.path.realpath(name))  # resolve() raises where links go in a circle
         if not (folder / MARKER[kind]).is_file():
             raise PackError(f"{folder} is no {SINGULAR[kind]} pack: it has no {MARKER[kind]}")
         return _pack(kind, folder)
@@ -129,6 +129,17 @@ def shipped(kind: Kind, name: str) -> Path:
         if (root / name).is_dir():
             return root / name
     raise PackError(f"{kind}/{name} is missing: install enpire anew")
+
+
+def file_in(folder: Path, name: str, where: str) -> Path:
+    """The file that a pack's TOML file names; raises PackError if it is not in the pack.
+
+    What is elsewhere is in no pack's hash, and is not there on another machine.
+    """
+    path = Path(os.path.normpath(folder / name))
+    if not path.is_relative_to(os.path.normpath(folder)) or not path.is_file():
+        raise PackError(f"{where} {name} is not in the pack: a file in its folder is needed")
+    return path
 
 
 def unknown(what: str, name: str, names: list[str]) -> str:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from enpire.errors import PackError
-from enpire.packs.finder import Pack
+from enpire.packs.finder import Pack, file_in
 from enpire.packs.menagerie import Menagerie, of_pack
+from enpire.packs.models import require_own_files
 from enpire.packs.toml import REACH, Table
 
 FASTEST, HARDEST = (
@@ -93,6 +94,7 @@ def load_robot(pack: Pack) -> Robot:
     """
     table = Table.read(pack.folder / "robot.toml")
     table.require_known("name", "description", "source", "arms", "limits", "variation")
+    require_own_files(pack.folder)
     rows = table.tables("arms")
     other = of_pack(pack.folder, len(rows[0].numbers("home")))
     arms = tuple(_arm(row, pack.folder, other) for row in rows)
@@ -189,12 +191,9 @@ def _arm(table: Table, folder: Path, other: Menagerie | None) -> Arm:
         raise PackError(f"{table.where}: gripper_range is closed and open; both are {closed:g}")
     home = table.numbers("home")
     table.require_within("home", home, TURN, "rad, no degrees")
-    model = folder / table.text("model")
-    if not model.is_file():
-        raise PackError(f"{folder / 'robot.toml'}: model {model.name} is not in the pack")
     return Arm(
         name=table.text("name"),
-        model=model,
+        model=file_in(folder, table.text("model"), f"{folder / 'robot.toml'}: model"),
         position=table.place("position"),
         quaternion=table.quaternion("quaternion"),
         home=home,

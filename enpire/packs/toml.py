@@ -121,12 +121,18 @@ class Table:
             raise PackError(f"{self._where}: [[{key}]] needs at least one table, found {rows!r}")
         return [Table(row, f"{self._where} [[{key}]] {i + 1}") for i, row in enumerate(rows)]
 
+    def leaf_texts(self) -> list[tuple[str, str]]:
+        """Every string in it and in the tables within, with the key that it stands under."""
+        return [(key, text) for key, text in _leaves(self._values) if isinstance(text, str)]
+
     def require_known(self, *names: str) -> None:
         """Raises PackError for a key that is none of these: one that is misspelt counts nowhere."""
         for name in self._values:
             if name not in names:
                 near = difflib.get_close_matches(name, names, 1)
-                hint = f"do you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+                hint = (
+                    f"do you mean {near[0]}?" if near else f"there are {', '.join(names) or 'none'}"
+                )
                 raise PackError(f"{self._where}: {name} means nothing here; {hint}")
 
     def require_within(self, key: str, values: Sequence[float], most: float, unit: str) -> None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enpire.errors import PackError
-from enpire.packs.finder import Pack
+from enpire.packs.finder import Pack, file_in
+from enpire.packs.models import require_own_files
 from enpire.packs.toml import Table
 
 if TYPE_CHECKING:
@@ -29,12 +29,13 @@ def load_world(pack: Pack) -> World:
     """Read `world.toml` of a world pack; raises PackError naming file and key."""
     table = Table.read(pack.folder / "world.toml")
     table.require_known("name", "description", "source", "model", "dynamics")
-    model = pack.folder / table.text("model")
-    if not model.is_file():
-        raise PackError(f"{pack.folder / 'world.toml'}: model {model.name} is not in the pack")
+    where = str(pack.folder / "world.toml")
+    require_own_files(pack.folder)
+    model = file_in(pack.folder, table.text("model"), f"{where}: model")
     dynamics = None
     if table.has("dynamics"):
         from enpire.packs.dynamics import read_dynamics  # NumPy: not for `--help`
 
-        dynamics = read_dynamics(pack.folder / table.text("dynamics"))
+        file = file_in(pack.folder, table.text("dynamics"), f"{where}: dynamics")
+        dynamics = read_dynamics(file)
     return World(pack.name, table.text("description"), model, pack.sha256, dynamics)

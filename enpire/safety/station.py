@@ -23,6 +23,7 @@ high = [0.7, 1.0, 1.0]
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,11 +32,11 @@ from pathlib import Path
 import numpy as np
 
 from enpire.calibration import CameraCalibration, read_cameras
-from enpire.drivers import DRIVERS, WIRES, Site, runtime_folder, settings
+from enpire.drivers import DRIVERS, WIRES, Site, require_settings, runtime_folder, settings
 from enpire.errors import PackError
 from enpire.packs import Robot, find, load_robot
+from enpire.packs.finder import ALIKE, unknown
 from enpire.packs.finder import DRIVERS as DRIVERS_FILE
-from enpire.packs.finder import unknown
 from enpire.packs.toml import REACH, Table
 from enpire.safety.geometry import Box
 from enpire.safety.limits import SafetyLimits, narrowed, of_robot
@@ -46,8 +47,8 @@ RATE = 100.0
 RATES = (20.0, 500.0)
 CORES = 4096  # of any machine
 LONGEST_ARM = 3.0  # and the links of its hand [m]
-_KEYS = {"driver", "robot", "rate", "wire", "park", "cameras"}
-_TABLES = {"limits", "watchdogs", "realtime", "keep_out", "calibration", *DRIVERS}
+_KEYS = ("driver", "robot", "rate", "wire", "park", "cameras")
+_TABLES = ("limits", "watchdogs", "realtime", "keep_out", "calibration", *DRIVERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +116,7 @@ def load_station(path: Path) -> StationFile:
         raise PackError(f"{path} is no station file: there is no such file")
     path = path.resolve()
     table = Table.read(path)
-    odd = sorted(set(table.names) - _KEYS - _TABLES)
-    if odd:
-        raise PackError(f"{path}: {odd[0]} means nothing here; see docs/safety.md")
+    table.require_known(*_KEYS, *_TABLES)
     pack = find("robots", table.text("robot"))
     robot = load_robot(pack)
     drivers = pack.folder / DRIVERS_FILE
@@ -128,10 +127,7 @@ def load_station(path: Path) -> StationFile:
     limits = of_robot(robot)
     if table.has("limits"):
         limits = narrowed(limits, table.table("limits"))
-    driver = table.text("driver")
-    wire = table.text("wire", driver)
-    if wire != driver and wire not in WIRES:
-        raise PackError(f"{path}: {unknown('wire', wire, list(WIRES))}")
+    driver, wire = _chosen(table)
     watch = table.table("watchdogs") if table.has("watchdogs") else Table({}, str(path))
     return StationFile(
         path=path,
@@ -146,15 +142,34 @@ def load_station(path: Path) -> StationFile:
         verifier=watch.has("verifier"),
         ages=_ages(watch),
         realtime=_realtime(table),
-        settings=settings(driver, robot, _own_table(table, driver)),
+        settings=_settings(table, driver, robot),
         wire=wire,
-        wiring=settings(wire, robot, _own_table(table, wire)),
+        wiring=_settings(table, wire, robot),
         sha256=hashlib.sha256(path.read_bytes() + pack.sha256.encode() + wiring).hexdigest(),
     )
 
 
-def _own_table(table: Table, name: str) -> Table | None:
-    return table.table(name) if table.has(name) else None
+def _chosen(table: Table) -> tuple[str, str]:
+    """The driver and the wire; raises PackError for a table of another one, which nothing reads."""
+    driver = table.text("driver")
+    wire = table.text("wire", driver)
+    if driver not in DRIVERS:
+        raise PackError(f"{table.where}: {unknown('driver', driver, list(DRIVERS))}")
+    if wire != driver and wire not in WIRES:
+        raise PackError(f"{table.where}: {unknown('wire', wire, list(WIRES))}")
+    for name in DRIVERS:
+        if table.has(name) and name not in (driver, wire):
+            raise PackError(
+                f"{table.where}: nothing reads [{name}] of a station whose driver is {driver}: "
+                f'take it out, or write driver = "{name}"'
+            )
+    return driver, wire
+
+
+def _settings(table: Table, name: str, robot: Robot) -> Table:
+    found = settings(name, robot, table.table(name) if table.has(name) else None)
+    require_settings(name, robot, found, _cameras(table))
+    return found
 
 
 def _park(table: Table, robot: Robot, limits: SafetyLimits) -> FloatArray:
@@ -177,7 +192,12 @@ def _cameras(table: Table) -> tuple[str, ...]:
 def _calibrated(table: Table, robot: Robot) -> dict[str, CameraCalibration]:
     if not table.has("calibration"):
         return {}
-    return read_cameras(table.table("calibration"), tuple(arm.name for arm in robot.arms))
+    said, cameras = table.table("calibration"), _cameras(table)
+    lacking = [name for name in cameras if not said.has(name)]
+    for name in set(said.names) - set(cameras):
+        if near := difflib.get_close_matches(name, lacking, 1, ALIKE):
+            raise PackError(f"{said.where}: no camera is called {name}; do you mean {near[0]}?")
+    return read_cameras(said, tuple(arm.name for arm in robot.arms))
 
 
 def _ages(table: Table) -> Ages:
@@ -210,6 +230,8 @@ def _boxes(table: Table, robot: Robot) -> tuple[Box, ...]:
         return ()
     rows = table.tables("keep_out")
     boxes = tuple(map(_box, rows))
+    if len({box.name for box in boxes}) != len(boxes):
+        raise PackError(f"{table.where}: two of [[keep_out]] have the same name")
     bases = np.array([arm.position for arm in robot.arms])
     for row, box in zip(rows, boxes, strict=True):
         off = np.maximum(np.maximum(box.low - bases, bases - box.high), 0.0)
@@ -222,6 +244,7 @@ def _boxes(table: Table, robot: Robot) -> tuple[Box, ...]:
 
 
 def _box(table: Table) -> Box:
+    table.require_known("name", "low", "high")
     low, high = table.numbers("low", 3), table.numbers("high", 3)
     if not (np.isfinite([low, high]).all() and (np.array(low) < np.array(high)).all()):
         raise PackError(f"{table.where}: every number of low must be below that of high")

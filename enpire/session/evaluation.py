@@ -165,6 +165,7 @@ def measure(request: EvaluationRequest, backend: Backend, audience: Audience) ->
     """
     from enpire.certification import certificate
     from enpire.environment.core.policy_watch import PolicyWatch
+    from enpire.environment.gym_bridge.gym_stations import GymStations
     from enpire.policies.asynchronous import Asynchronous
     from enpire.rollout.evaluation.seeds import fresh_entropy
 
@@ -175,6 +176,8 @@ def measure(request: EvaluationRequest, backend: Backend, audience: Audience) ->
         raise UsageError(f"--attempts is for a task pack: {acting.task} ends at its own verdict")
     entropy = fresh_entropy() if request.seed is None else request.seed
     with ExitStack() as stack:
+        if isinstance(stations, GymStations):
+            stack.callback(stations.close)
         folder = request.run or Path(stack.enter_context(tempfile.TemporaryDirectory())) / "eval"
         recovery = stack.enter_context(
             open_recovery(

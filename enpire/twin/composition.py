@@ -12,6 +12,7 @@ import numpy as np
 from enpire import git_lfs
 from enpire.errors import PackError
 from enpire.packs import Arm, Robot, World
+from enpire.packs.models import require_own_files
 from enpire.twin import dynamics, objects
 from enpire.twin.arms import attach, require_reachable
 from enpire.twin.scene import ArmIndex, IntArray, Scene
@@ -79,7 +80,9 @@ def read_scene(path: Path) -> mujoco.MjSpec:
 
     Raises:
         ValueError: MuJoCo does not compile it.
+        PackError: it names a file elsewhere.
     """
+    require_own_files(path.parent)
     try:
         mujoco.MjSpec.from_file(str(path)).compile()
         return mujoco.MjSpec.from_file(str(path))

@@ -76,6 +76,37 @@ def test_a_full_disk_behind_what_is_printed(tmp_path: Path) -> None:
     assert told.stderr == ("enpire: standard output: No space left on device; write it elsewhere\n")
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-"])
+def test_a_shell_that_has_closed_it(closed: str, tmp_path: Path) -> None:
+    told = subprocess.run(
+        ["sh", "-c", f"exec '{sys.executable}' -m enpire.cli show nothing {closed}"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    said = "" if closed == "2>&-" else "there is no run at nothing"
+    assert (told.returncode, told.stdout) == (1, "")
+    assert said in told.stderr
+    assert "Traceback" not in told.stderr
+    listed = subprocess.run(
+        ["sh", "-c", f"exec '{sys.executable}' -m enpire.cli tasks {closed}"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (listed.returncode, listed.stderr) == (0, "")
+
+
+def test_warnings_that_are_errors(tmp_path: Path) -> None:
+    asked = ("eval", "--policy", "random", "--task", TOY, "--episodes", "2", "--robots", "1")
+    said = run(tmp_path, *asked, PYTHONWARNINGS="error::ResourceWarning")
+    assert (said.returncode, said.stderr) == (0, "")
+
+
 def test_a_run_with_spaces_and_accents_behind_a_link(tmp_path: Path) -> None:
     (tmp_path / "with space").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "with space")

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enpire.drivers.ros2.messages import Names, objects_of, picture_of
+from enpire.errors import DriverError
 
 MANY = settings(max_examples=300, deadline=None)
 HEADER = SimpleNamespace(frame_id="world")
@@ -27,8 +28,9 @@ def test_any_joint_state(
     names: list[str], position: list[float], velocity: list[float], effort: list[float]
 ) -> None:
     state = SimpleNamespace(name=names, position=position, velocity=velocity, effort=effort)
-    found = Names(["a", "b"]).ordered(state)
-    if found is None:
+    try:
+        found = Names(["a", "b"]).ordered(state)
+    except DriverError:
         return
     assert names.count("a") == names.count("b") == 1
     assert len(position) == len(names)
@@ -48,10 +50,12 @@ def test_any_poses(numbers: list[list[float]]) -> None:
         )
         for x, y, z, w, a, b, c in numbers
     ]
-    found = objects_of(SimpleNamespace(header=HEADER, poses=poses), 7)
-    if found is not None:
-        assert np.isfinite(found.position).all()
-        assert np.isfinite(found.rotation).all()
+    try:
+        found = objects_of(SimpleNamespace(header=HEADER, poses=poses), 7)
+    except DriverError:
+        return
+    assert np.isfinite(found.position).all()
+    assert np.isfinite(found.rotation).all()
 
 
 @MANY
@@ -68,17 +72,22 @@ def test_any_picture(
 ) -> None:
     data = data.ljust(height * step, b"\0")[: height * step] if whole else data
     message = SimpleNamespace(encoding=encoding, height=height, width=width, step=step, data=data)
-    found = picture_of(message)
-    if found is not None:
-        assert found.shape == (height, width, 3)
-        assert found.size
+    try:
+        found = picture_of(message)
+    except DriverError:
+        return
+    assert found.shape == (height, width, 3)
+    assert found.size
 
 
 @MANY
 @given(data=st.one_of(st.binary(max_size=80), st.binary(max_size=40).map(lambda d: PNG + d)))
 def test_any_compressed_picture(data: bytes) -> None:
-    found = picture_of(SimpleNamespace(format="jpeg", data=data))
-    assert found is None or found.ndim == 3
+    try:
+        found = picture_of(SimpleNamespace(format="jpeg", data=data))
+    except DriverError:
+        return
+    assert found.ndim == 3
 
 
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"

@@ -33,9 +33,11 @@ def test_joints_are_taken_by_name_in_whatever_order_they_come() -> None:
     state.name = ["a", "b", "x"]
     assert names.ordered(state)[0].tolist() == [9.0, 2.0]
     state.name = ["a", "x", "y"]
-    assert names.ordered(state) is None
+    with pytest.raises(DriverError, match="b is missing"):
+        names.ordered(state)
     state.name, state.position = ["a", "b"], [1.0]
-    assert names.ordered(state) is None
+    with pytest.raises(DriverError, match="of position 1 numbers"):
+        names.ordered(state)
 
 
 def pose(*numbers: float) -> SimpleNamespace:
@@ -57,7 +59,8 @@ def test_what_is_no_pose_counts_as_none() -> None:
         pose(1, float("nan"), 3, 1, 0, 0, 0),
         pose(1, 2, 3, float("nan"), 0, 0, 0),
     ):
-        assert objects_of(SimpleNamespace(header=HEADER, poses=[good, bad]), 7) is None
+        with pytest.raises(DriverError, match=r"nowhere|length 1"):
+            objects_of(SimpleNamespace(header=HEADER, poses=[good, bad]), 7)
 
 
 def test_a_force_that_is_no_number_is_above_every_limit() -> None:
@@ -77,12 +80,14 @@ def test_pictures_are_rgb_however_they_come() -> None:
     raw.encoding = "bgr8"
     assert (picture_of(raw) == pixels[..., ::-1]).all()
     raw.encoding = "mono8"
-    assert picture_of(raw) is None
+    with pytest.raises(DriverError, match="'mono8': rgb8 or bgr8 is needed"):
+        picture_of(raw)
     data = cv2.imencode(".png", pixels[..., ::-1])[1]
     small = SimpleNamespace(format="rgb8; png compressed bgr8", data=data.tobytes())
     assert (picture_of(small) == pixels).all()
-    assert picture_of(SimpleNamespace(format="jpeg", data=b"no picture")) is None
-    assert picture_of(SimpleNamespace(format="jpeg", data=b"")) is None
+    for data in (b"no picture", b""):
+        with pytest.raises(DriverError, match="cut off, or no picture"):
+            picture_of(SimpleNamespace(format="jpeg", data=data))
 
 
 def test_cameras_have_topics_and_as_many_as_there_are() -> None:

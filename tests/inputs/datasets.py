@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -196,6 +197,20 @@ def filled_up(made: Made) -> None:
     made.columns[STATE][17:20] = 0
 
 
+def one_missing(row: int, entry: int | None = None) -> Callable[[Any], pa.Array]:
+    """Lists of numbers, with a row or an entry of none."""
+
+    def change(values: Any) -> pa.Array:
+        rows = values.tolist()
+        if entry is None:
+            rows[row] = None
+        else:
+            rows[row][entry] = None
+        return listed(rows, pa.float32())
+
+    return change
+
+
 def anew(made: Made) -> None:
     """Counted from where each episode begins."""
     made.columns[STATE][:, 1] -= np.repeat(made.columns[STATE][::10, 1], 10)
@@ -222,6 +237,52 @@ def table(index: list[Any], of: str = "task") -> Callable[[Path], object]:
 
 KNOWN = tuple(Input(kind.name, partial(given, kind.spoil), kind.words) for kind in KINDS)
 MORE = (
+    one("actions in metres", times("action", 0.008), "no action beyond 0.008, where a full", TOLD),
+    one("actions that are slow", times("action", 0.1), "by next.success", TAKEN),
+    one("actions from 0 to 1", column("action", lambda a: (a + 1) / 2), "no action below 0", TOLD),
+    one(
+        "an action of which one entry goes below 0",
+        column("action", lambda a: np.abs(a) * np.array([1, 1, -1])),
+        "by next.success",
+        TAKEN,
+    ),
+    one(
+        "episodes that are set apart for a test",
+        info(splits={"train": "0:2", "test": "2:4"}),
+        "all 4 of its episodes, whatever its splits say .train 0:2, test 2:4",
+        TOLD,
+    ),
+    one("all episodes for training", info(splits={"train": "0:4"}), "by next.success", TAKEN),
+    one("fewer episodes for training", info(splits={"train": "0:3"}), "whatever its splits", TOLD),
+    one("splits that are a list", info(splits=["train"]), "by next.success", TAKEN),
+    one("an action of nothing", column("action", one_missing(7)), "frame 7: action has no value"),
+    one(
+        "an entry of nothing",
+        column(STATE, one_missing(7, 1)),
+        "episode 0, frame 7: observation.state has an entry of no value",
+    ),
+    one(
+        "a path of Windows", info(data_path="data\\\\{file_index}.parquet"), "0.parquet is missing"
+    ),
+    one("a path of version 2", info(data_path="{episode_chunk}.parquet"), "names no file"),
+    one(
+        "success in the first frame alone",
+        column("next.success", lambda s: np.arange(len(s)) % 10 == 0),
+        "false at the end of 4 of 4 successes",
+        TOLD,
+    ),
+    one("a rate with a rest", info(fps=24.999), "by next.success", TAKEN),
+    one(
+        "actions in quotes",
+        column("action", lambda a: listed(a.astype(str).tolist(), pa.string())),
+        "type string: numbers",
+    ),
+    one(
+        "a description that is packed",
+        lambda made: None,
+        "info.json cannot be read",
+        after=file("meta/info.json", gzip.compress(b"{}")),
+    ),
     one("a rate of 400 digits", info(fps=10**400), "fps is 1000"),
     one("a rate of 1e308", info(fps=1e308), "fps is 1e"),
     one("a path with an attribute", info(data_path="{chunk_index.x}"), "names no file"),

@@ -232,6 +232,18 @@ class Unchanging(Odd):
         return np.array([self._goal, 0.0])
 
 
+class OneBuffer(Odd):
+    """Shows the same array each time, with other numbers in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._buffer = np.zeros(2)
+
+    def _observation(self) -> Any:
+        self._buffer[:] = super()._observation()
+        return self._buffer
+
+
 class LeftOver(Odd):
     """Its success is true from the reset on, or from the first step."""
 
@@ -482,6 +494,21 @@ MORE = (
     one("a success of episodes", "--success info", REFUSED, info={"episode": {"success": True}}),
     one("a success that is '0'", "is_success is '0'", info={"is_success": "0"}),
     one("numbers of several types", "success", TAKEN, seen=[np.float32(0), np.int64(1)]),
+    Input("one array for all that it shows", lambda _: several(OneBuffer), "^$", TAKEN),
+    one("terminated and truncated", "failure", TAKEN, terminated=True, truncated=True),
+    one("a reward of no dimension", "success", TAKEN, reward=np.array(0.5)),
+    one(
+        "fractions in bytes",
+        "array.*0.5, 0.2.* not in Box",
+        space=Box(0, 255, (2,), np.uint8),
+        seen=np.array([0.5, 0.2]),
+    ),
+    one(
+        "success in what a vector ends with",
+        "does not say whether .* 'final_info'",
+        REFUSED,
+        info={"final_info": {"is_success": True}},
+    ),
     Input("a generator of its own", lambda _: episode(OwnGenerator), "success", TAKEN),
     Input("six good episodes", lambda _: several(Odd), "^$", TAKEN),
     Input(

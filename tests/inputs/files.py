@@ -24,6 +24,7 @@ DIGITS, DEEP = "1" + "0" * 400, "x = " + "[" * 3000
 LAB = 'driver = "mock"\nrobot = "yam"\n'
 AGENT = 'command = ["sh"]\n'
 MODEL = '[[models]]\nname = "m"\nurl = "http://h:1"\nallowed = ["POST /v1"]\n'
+SECRET = f"sk-ant-{'x1Y' * 12}"  # in the shape of one
 PRICES = '[prices]\ndate = "2026-11-23"\n'
 TASK = """
 from enpire.environment import Task
@@ -97,6 +98,12 @@ def prompt(name: str, content: bytes, words: str, ends: str = REFUSED) -> Input:
     return Input(f"prompt: {name}", give, words, ends)
 
 
+def variable(name: str, called: str, value: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: a variable of a program's environment."""
+    text = f'{AGENT}[environment]\n"{called}" = "{value}"'
+    return agent(f"variable: {name}", text, words, ends)
+
+
 loop = written("loop", "loop.toml", a_loop)
 task = written("task", "task.py", lambda folder: load_task(find("tasks", str(folder))))
 
@@ -148,7 +155,9 @@ FILES = (
     robot("robot: a gripper of 1e300", "[0.0, 0.075]", "[0.0, 1e300]", "gripper_range"),
     robot("robot: a joint too few", "home = [0.588, ", "home = [", "6 joints"),
     world("world: its own dynamics", "model =", 'dynamics = "world.toml"\nmodel =', "missing"),
-    world("world: a folder as dynamics", "model =", 'dynamics = "."\nmodel =', "does not parse"),
+    world(
+        "world: a folder as dynamics", "model =", 'dynamics = "."\nmodel =', "is not in the pack"
+    ),
     world("world: no description", "description", "descr", "do you mean description"),
     in_place("station: a folder", Path.mkdir, "no such file"),
     in_place("station: a pipe", os.mkfifo, "no such file"),
@@ -196,7 +205,11 @@ FILES = (
         AGENT + MODEL + 'url_from = "A=B"',
         "name of a variable",
     ),
-    agent("a password in its address", AGENT + MODEL.replace("//h", "//u:p@h"), "http.s.://HOST:P"),
+    agent(
+        "a password in its address",
+        AGENT + MODEL.replace("//h", "//u:p@h"),
+        "url has .* a password",
+    ),
     agent("a space in its address", AGENT + MODEL.replace("//h", "//h h"), "http.s.://HOST:PORT"),
     agent("a question in its address", AGENT + MODEL.replace(":1", ":1?a=b"), "http.s.://HOST:P"),
     agent("a brace left open", 'command = ["sh", "{bridge"]', "bridge is not closed"),
@@ -235,11 +248,48 @@ FILES = (
     agent("never starts", f"{AGENT}starts = 0.5", "starts must be"),
     agent("no command", 'command = [""]', "not installed"),
     agent("a command that is a folder", 'command = ["/tmp"]', "not installed"),
+    agent("a prompt elsewhere", f'prompt = "../prompt.md"\n{AGENT}', "is not in the pack"),
     agent("a prompt that is a folder", f'prompt = "."\n{AGENT}', "is not in the pack"),
     agent("a prompt of 5000 letters", f"prompt = '{'a' * 5000}'\n{AGENT}", "too long"),
     agent("a variable with =", f'{AGENT}[environment]\n"A=B" = "a"', "is no name"),
     agent("a variable of no name", f'{AGENT}[environment]\n"" = "a"', "is no name"),
     agent("a variable with NUL", f'{AGENT}[environment]\nA = "a\\u0000"', "NUL"),
+    variable("its own folder", "PYTHONPATH", "{pack}/lib:{pack}", "Program", TAKEN),
+    variable("another folder", "PYTHONPATH", "/home/me/lib", "from .pack. alone"),
+    variable("two folders", "PYTHONPATH", "{pack}:/home/me/lib", "from .pack. alone"),
+    variable("a folder above", "PYTHONPATH", "{pack}/../lib", "from .pack. alone"),
+    variable("a password of digits", "DB_PASSWORD", "1234", "DB_PASSWORD would be seen"),
+    variable("a library", "LD_PRELOAD", "/tmp/x.so", "LD_PRELOAD loads code into the program"),
+    variable("a library in small letters", "ld_library_path", "/tmp", "ld_library_path loads code"),
+    variable("a shell's beginning", "BASH_ENV", "/tmp/x", "BASH_ENV loads code"),
+    variable("node's options", "NODE_OPTIONS", "--require /tmp/x.js", "NODE_OPTIONS loads code"),
+    variable("where programs are", "PATH", "/opt/x/bin:/usr/bin", "Program", TAKEN),
+    variable("the harness's own", "ENPIRE_MODEL_URL", "http://h", "is the harness's own"),
+    variable("a key's place", "OPENAI_API_KEY", "is-put-in-outside", "Program", TAKEN),
+    variable("a number of tokens", "MAX_OUTPUT_TOKENS", "32000", "Program", TAKEN),
+    variable("a key", "OPENAI_API_KEY", f"sk-proj-{'x1Y' * 12}", "looks like a key .*.sk-p etc"),
+    variable("a key under another name", "MODEL", f"sk-ant-{'x1Y' * 12}", "looks like a key"),
+    variable("a token of GitHub", "WHO", f"ghp_{'x1Y' * 12}", "looks like a key"),
+    variable("a token of Hugging Face", "WHO", f"hf_{'x1Y' * 12}", "looks like a key"),
+    variable("a token in three parts", "WHO", "eyJhbGciOi.eyJzdWIiOi.x", "looks like a key"),
+    variable("a password", "DB_PASSWORD", "hunter2", 'Write DB_PASSWORD = "is-put-in-outside"'),
+    variable("a password in an address", "DB", "postgres://me:pw@h/d", "or a password"),
+    variable("a password of a proxy", "HTTPS_PROXY", "http://me:pw@h:3128", "or a password"),
+    variable("a shell's variable", "MODEL", "$MODEL", "no shell puts anything in its place"),
+    variable("a shell's variable in braces", "MODEL", "${MODEL}", "no shell puts anything"),
+    variable("a key that a shell has", "OPENAI_API_KEY", "$OPENAI_API_KEY", "key_from = "),
+    variable("a space", "MY VAR", "x", "is no name of a variable"),
+    variable("a hyphen", "my-var", "x", "is no name of a variable"),
+    variable("a digit first", "1A", "x", "is no name of a variable"),
+    agent("a key in its command", f"command = ['sh', '{SECRET}']", "command has what looks like a"),
+    agent(
+        "a key in its files", f"{AGENT}[files]\n'a' = 'k: {SECRET}'", "a has what looks like a k"
+    ),
+    agent(
+        "a key in a prefix", f"{AGENT}{MODEL}prefix = 'Bearer {SECRET}'", "prefix has what looks"
+    ),
+    prompt("a key", f"{{brief}} {SECRET}".encode(), "prompt.md has what looks like a key"),
+    prompt("CRLF", b"{method}\r\n{brief}\r\n", "Program", TAKEN),
     agent("two models of one name", AGENT + MODEL + MODEL, "the same name"),
     agent("a model nowhere", AGENT + MODEL.replace("h:1", "h:1/a"), "HOST:PORT"),
     agent("prices below nought", f"{AGENT}{PRICES}input_tokens = -1.0", "dollars for a million"),
@@ -323,6 +373,12 @@ TASKS = (
         "noise.position is 1.5: 0 to 0.2",
     ),
     reach("no noise", LIMIT, f"{LIMIT}; noise = None", "noise is None: a SensorNoise"),
+    reach("an instruction of a book", '"Reach the goal."', '"a" * 100_000', "1000 letters at most"),
+    reach("an instruction of two lines", '"Reach the goal."', r'"a\nb"', "a text of one line"),
+    reach(
+        "an instruction that clears the screen", '"Reach the goal."', r'"\x1b[2J"', "of one line"
+    ),
+    reach("a robot in capitals", '"so101"', '"SO101"', "did you mean so101"),
     reach("no actions", ACTION, "ActionSpec(())", "an ActionSpec with an arm"),
     reach("steps in millimetres", "STEP = 0.008", "STEP = 8.0", "a full action is 8.0 m"),
     reach("steps below nought", "STEP = 0.008", "STEP = -0.008", "a full action is -0.008 m: turn"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from enpire.improvement import recipe as recipes
@@ -60,6 +61,21 @@ def file(name: str, content: str | bytes, words: str, ends: str = REFUSED) -> In
     return Input(name, lambda to: (TAKEN, loaded(str(of_file(to, content)), {})), words, ends)
 
 
+def takes(name: str, method: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: a recipe's methods."""
+    return file(f"takes {name}", text(end=END.format(method)), words, ends)
+
+
+def placed(name: str, put: Callable[[Path], object], words: str, ending: str = ".py") -> Input:
+    """An entry: something else in place of a file."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        put(folder / "mine.py")
+        return TAKEN, loaded(str(folder / f"mine{ending}"), {})
+
+    return Input(f"in its place {name}", give, words)
+
+
 def field(name: str, said: str, words: str, ends: str = REFUSED) -> Input:
     """An entry: a field of the dataclass."""
     return file(name, text(fields=said), words, ends)
@@ -92,6 +108,8 @@ def numbers(name: str, said: str, words: str, ends: str = REFUSED) -> Input:
 
 
 NAN = "float('nan')"
+END = "@dataclass\nclass Yours:\n    a: int = 1\n    {}\nRECIPE = Yours"
+PASS, NEEDS = "def improve(self, given): pass\n    ", "def require(self, stations): pass\n    "
 WEIGHTS = """p = ChunkPolicy(given.spec)
         next(p.parameters()).data.fill_({})
         return Candidate(p, {{}})"""
@@ -131,8 +149,60 @@ ALL = (
     file("RECIPE is text", "RECIPE = 'bc'", "RECIPE = 'bc'"),
     file("RECIPE is made", text(end="RECIPE = Mine()"), "RECIPE = Mine"),
     file("RECIPE is a function", "def RECIPE(): return 5", "is 5, and"),
+    file("a dataclass that can change", text(decorator="@dataclass"), "'a': '1'", TAKEN),
     file("no dataclass", text(decorator=""), "a dataclass with improve"),
     file("improves nothing", text(end="del Mine.improve\nRECIPE = Mine"), "with improve"),
+    takes("nothing", "def improve(self): pass", "improve is called with one argument: too many"),
+    takes("two arguments", "def improve(self, given, more): pass", "missing .* 'more'"),
+    takes("a keyword", "def improve(self, *, given): pass", "improve is called with one argument"),
+    takes("more, by default", "def improve(self, given, more=1): pass", "'a': '1'", TAKEN),
+    takes("later", "async def improve(self, given): pass", "no async, and no yield"),
+    takes("a number", "improve = 3", "a dataclass with improve is due"),
+    takes("jobs that anything runs", f"{PASS}def collect(self, asked): yield", "come together"),
+    takes("a need of no jobs", f"{PASS}def require(self, stations): pass", "come together"),
+    takes(
+        "jobs of nothing", f"{PASS}{NEEDS}def collect(self): yield", "collect is called with one"
+    ),
+    takes("jobs later", f"{PASS}{NEEDS}async def collect(self, asked): pass", "no async"),
+    takes("jobs", f"{PASS}{NEEDS}def collect(self, asked): yield", "'a': '1'", TAKEN),
+    file("no RECIPE, and two classes", text(end="class Yours(Mine): pass"), "no RECIPE"),
+    file("a RECIPE after another", text(end="RECIPE = 3\nRECIPE = Mine"), "'a': '1'", TAKEN),
+    file("RECIPE in a list", text(end="RECIPE = [Mine]"), "RECIPE = .<class"),
+    file("two byte order marks", b"\xef\xbb\xbf" * 2 + text().encode(), "mine.py:1: SyntaxError"),
+    file("a byte order mark alone", b"\xef\xbb\xbf", "no RECIPE"),
+    file("UTF-32", text().encode("utf-32"), "null bytes"),
+    file("old Mac's ends of lines", text().replace("\n", "\r"), "'a': '1'", TAKEN),
+    file(
+        "an encoding that it names",
+        f"# coding: latin-1\n# \xe9{text()}".encode("latin-1"),
+        "'a'",
+        TAKEN,
+    ),
+    file("an encoding that is none", f"# coding: foo{text()}", "unknown encoding: foo"),
+    file("a notebook", '{"cells": []}', "no RECIPE"),
+    file("asks a person", "input()", "mine.py:1: (EOF|OS)Error"),
+    placed("a folder", Path.mkdir, "mine.py is a folder"),
+    placed("a pipe", os.mkfifo, "mine.py is not there"),
+    placed("a link to itself", lambda path: path.symlink_to(path), "mine.py is not there"),
+    placed("a link to nothing", lambda path: path.symlink_to("no.py"), "no.py is not there"),
+    placed(
+        "a notebook's name",
+        lambda path: path.with_suffix(".ipynb").write_text("{}"),
+        "has to end in .py",
+        ".ipynb",
+    ),
+    placed(
+        "compiled",
+        lambda path: path.with_suffix(".pyc").write_bytes(b"x"),
+        "has to end in .py",
+        ".pyc",
+    ),
+    placed(
+        "capitals",
+        lambda path: path.with_suffix(".PY").write_text(text()),
+        "has to end in .py",
+        ".PY",
+    ),
     field("a field without a default", "a: int", "does not come about: TypeError"),
     field("a default that raises", "a: int = field(default_factory=lambda: 1 / 0)", "ZeroDiv"),
     field("a default that exits", "a: int = field(default_factory=sys.exit)", "SystemExit"),
@@ -142,7 +212,8 @@ ALL = (
     field("a field called help", "help: int = 1", "'help': '1'", TAKEN),
     field("a field with an accent", "größe: int = 1", "größe", TAKEN),
     improves("returns nothing", "return None", "returned a NoneType"),
-    improves("returns bit by bit", "yield 1", "returned a generator"),
+    improves("returns bit by bit", "yield 1", "no async, and no yield"),
+    improves("returns what is bit by bit", "return (x for x in ())", "returned a generator"),
     improves("no policy", "return Candidate(None, {})", "policy is None"),
     improves("a kind of policy", "return Candidate(ChunkPolicy, {})", "policy is <class"),
     improves("a policy of its own class", OWN, "Own.*cannot be kept"),
@@ -174,6 +245,21 @@ ALL = (
     numbers("a number of NaN", f"{{'loss': {NAN}}}", "diverged"),
     numbers("a name that is a number", "{3: 1.0}", "by their names"),
     numbers("a whole number", "{'loss': 3}", "3.0", TAKEN),
+    numbers("a number of no name", "{'': 1.0}", "by their names"),
+    numbers("a number that clears the screen", r"{'\x1b[2J': 1.0}", r"'\\x1b.2J' is 1"),
+    numbers(
+        "a number of a tensor",
+        "{'a': sum(p.sum() for p in ChunkPolicy(given.spec).parameters())}",
+        "'a'",
+        TAKEN,
+    ),
+    improves(
+        "weights of half precision",
+        "return Candidate(ChunkPolicy(given.spec).half(), {})",
+        "{}",
+        TAKEN,
+    ),
+    improves("what there was", "return Candidate(given.incumbent, {})", "{}", TAKEN),
     named("no name", "", "unknown recipe ''"),
     named("a comma", ",", "unknown recipe ''"),
     named("a space before it", " bc", "did you mean bc"),

@@ -16,8 +16,7 @@ import pytest
 
 from enpire.environment import Stations
 from enpire.errors import ServerFault
-from enpire.observe.policy_loading import require_fit
-from enpire.policies.remote import RemotePolicy
+from enpire.observe.policy_loading import load, require_fit
 from enpire.policies.remote.wire import pack
 from tests.environment.reach import reach_stations
 from tests.inputs.entry import INVALID, REFUSED, TAKEN, TOLD, Input
@@ -84,7 +83,7 @@ def listening(talk: Callable[[socket.socket], object]) -> Iterator[str]:
 
 def acted(address: str) -> tuple[str, str]:
     """How a policy there acts: what of it is not taken is told, or makes an episode invalid."""
-    policy = RemotePolicy.find(address)
+    policy = load(address).policy
     require_fit(policy, stations(), "remote")
     controller = policy.controller(stations())
     controller.begin(0, np.random.default_rng(0), 0.0)
@@ -129,12 +128,14 @@ def after(first: int, answer: Answer, good: Answer | None = None) -> Answer:
     return turns
 
 
-def one(name: str, answer: Answer, words: str, ends: str = REFUSED, said: Any = None) -> Input:
-    """An entry: a server that answers so."""
+def one(
+    name: str, answer: Answer, words: str, ends: str = REFUSED, said: Any = None, ask: str = "2"
+) -> Input:
+    """An entry: a server that answers so. ask: how many actions of a chunk are carried out."""
 
     def give(_: Path) -> tuple[str, str]:
         with serving(answer, said) as address:
-            return acted(address + SHORT)
+            return acted(f"{address}?timeout=2&patience=2&execute={ask}")
 
     return Input(name, give, words, ends)
 
@@ -227,6 +228,14 @@ def dripping(connection: socket.socket) -> None:
         time.sleep(0.1)
 
 
+def once(connection: Any) -> None:
+    """An answer to a connection."""
+    actions(0.1)(connection)
+    connection.close()
+
+
+LINES = np.linspace(-0.9, 0.9, 35, dtype=np.float32).reshape(5, 7)
+GOOD = {"actions": LINES}
 CLIPPED = "100% of its .* beyond"
 ALL = (
     one("NaN", actions(np.nan), "entry 0 of action 0 is nan" + NOUGHT),
@@ -303,6 +312,41 @@ ALL = (
     at("a fragment", f"ws://127.0.0.1:1/#x{BRIEF}", "without #"),
     at("2000 letters", f"ws://127.0.0.1:1/{'a' * 5000}{BRIEF}", "letters at most"),
     at("another scheme", "http://127.0.0.1:1", "ws://HOST:PORT"),
+    one(
+        "actions by part",
+        sends(pack({"actions": {"arm": np.zeros((5, 7))}})),
+        "which is a dict of 1",
+    ),
+    one("within a result", sends(pack({"result": {"actions": [0]}})), "no `actions`, but result"),
+    one("actions and no success", sends(pack(GOOD | {"success": False})), "with success: False"),
+    one("actions and not ok", sends(pack(GOOD | {"ok": False})), "answers with ok: False"),
+    one("actions and success", sends(pack(GOOD | {"success": True})), "^$", TAKEN),
+    one("actions by columns", sends(pack({"actions": np.asfortranarray(LINES)})), "^$", TAKEN),
+    one("hangs up after each answer", once, "^$", TAKEN),
+    at("patience in ms", "ws://127.0.0.1:1?patience=30000", "3600 s at most, no ms"),
+    at("a time without end", "ws://127.0.0.1:1?timeout=1e9", "3600 s at most, no ms"),
+    one("more actions than its chunks have", actions(0.1), "have 5: execute=5 at most", ask="9"),
+    at("a file's scheme", "file:///tmp/p", "a folder's name for what is on the disk"),
+    at("a hub's scheme", "hf://lerobot/pi0", "is no address of a policy: ws://HOST:PORT"),
+    at(
+        "a scheme in capitals",
+        f"WS://127.0.0.1:1{BRIEF}",
+        "no policy's server at ws://127.0.0.1:1 ",
+    ),
+    at("one slash", "ws:/127.0.0.1:1", "ws://HOST:PORT for a server"),
+    at("no slash", "wss:127.0.0.1:1", "ws://HOST:PORT for a server"),
+    at("no scheme", "127.0.0.1:8000", "a policy's server is ws://127.0.0.1:8000$"),
+    at("a scheme without its colon", "wss//127.0.0.1:1", "there is no run at wss/+127.0.0.1: "),
+    at("no scheme, an option", "localhost:8000?execute=2", "is ws://localhost:8000.execute=2$"),
+    at("no host", f"ws://:8000{BRIEF}", "is no address: ws://HOST:PORT"),
+    at("a space in it", "ws://127.0.0.1 :8000", "has a space in it"),
+    at("a space after it", "ws://127.0.0.1:8000 ", "has a space in it"),
+    at("the end of a line", "ws://127.0.0.1:8000\n", "has a space in it"),
+    at("a password", "ws://me:pw@127.0.0.1:1", "ws://127.0.0.1 is .* from ENPIRE_POLICY_TOKEN"),
+    at("a name before it", "ws://me@127.0.0.1:1", "without a name or a password"),
+    at("a key as an option", "ws://h:1?api_key=x", "'api_key' is not known"),
+    at("an option behind &", "ws://127.0.0.1:1&execute=2", "is no address"),
+    at("two addresses", "ws://h:1?execute=2,ws://h:2?execute=2", "twice|whole number"),
     at("a port too large", "ws://h:99999999", "no address"),
     at("a time that is none", "ws://h:1?timeout=nan", "above 0"),
     at("an option that is none", "ws://h:1?exec=2", "is not known"),

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from enpire.drivers.lerobot.axes import Axes
@@ -43,6 +44,29 @@ def station(name: str, more: str, words: str, ends: str = REFUSED) -> Input:
     return Input(name, give, words, ends)
 
 
+def driven(name: str, said: str, words: str, ends: str = REFUSED, robot: str = "so101") -> Input:
+    """An entry: a whole station's file, of an SO-101."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        (folder / "x").symlink_to("x")
+        (folder / "lab.toml").write_text(f'robot = "{robot.format(folder)}"\n{said}')
+        return TAKEN, repr(load_station(folder / "lab.toml"))
+
+    return Input(f"driver: {name}", give, words, ends)
+
+
+def drivers(name: str, said: str, words: str) -> Input:
+    """An entry: a robot's `drivers.toml`."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        pack = Path(shutil.copytree(find("robots", "so101").folder, folder / "mine"))
+        (pack / "drivers.toml").write_text(said)
+        (folder / "lab.toml").write_text(f'driver = "ros2"\nrobot = "{pack}"\n')
+        return TAKEN, repr(load_station(folder / "lab.toml"))
+
+    return Input(f"drivers.toml: {name}", give, words)
+
+
 def camera(name: str, old: str, new: str, words: str, ends: str = REFUSED) -> Input:
     """An entry: a calibrated camera with another text in one place."""
     return station(f"camera: {name}", changed(CAMERA, old, new), words, ends)
@@ -78,6 +102,9 @@ def axis(name: str, said: str, words: str, ends: str = REFUSED) -> Input:
     return Input(f"axis: {name}", give, words, ends)
 
 
+MOCK, TWIN, ROS, LEROBOT = (f'driver = "{d}"\n' for d in ("mock", "twin", "ros2", "lerobot"))
+WALL = '[[keep_out]]\nname = "w"\nlow = [0.7, -1, 0]\nhigh = [0.8, 1, 1]\n'
+SPACE = '[ros2]\nnamespace = "/left"\n'
 FOCAL, CENTRE, NONE = "focal = [611.1, 613.0]", "centre = [324.3, 231.6]", "is no name in ROS 2"
 ALL = (
     camera("as it should be", "top", "top", "StationFile", TAKEN),
@@ -121,6 +148,66 @@ ALL = (
     ros2("one topic for three cameras", 'images = ["a", "b", "c"]', "2 names needed, found 3"),
     ros2("more wrists than arms", 'wrenches = ["a", "b"]', "wrenches: 1 names needed, found 2"),
     ros2("a flag in quotes", 'simulated = "true"', "expected bool"),
+    driven("as it should be", MOCK, "driver='mock'", TAKEN),
+    driven("its own table", ROS + SPACE, "driver='ros2'", TAKEN),
+    driven("its wire's table", LEROBOT + 'wire = "ros2"\n' + SPACE, "wire='ros2'", TAKEN),
+    driven("ROS 2 under a mock", MOCK + SPACE, "nothing reads .ros2. .* driver is mock: take it"),
+    driven("ROS 2 under a twin", TWIN + SPACE, "nothing reads .ros2."),
+    driven("a twin under ROS 2", f"{ROS}[twin]\nsent = 'a'", "nothing reads .twin."),
+    driven("LeRobot under ROS 2", f"{ROS}[lerobot.config]\nport = 'x'", "reads .lerobot."),
+    driven("a leader under ROS 2", f"{ROS}[lerobot.teleoperator]\ntype = 'x'", "reads .lerobot."),
+    driven("a list under a mock", f"{MOCK}[[ros2]]\nsimulated = true", "nothing reads .ros2."),
+    driven("a text under a mock", f"ros2 = '/left'\n{MOCK}", "nothing reads .ros2."),
+    driven("capitals", f"{MOCK}[ROS2]\nsimulated = true", "ROS2 means nothing here"),
+    driven("an environment", f"{MOCK}[environment]\nA = 'b'", "environment means nothing here"),
+    driven(
+        "of no such name", 'driver = "ros"', "lab.toml: unknown driver 'ros'; did you mean ros2"
+    ),
+    driven("of no name", 'driver = ""', "lab.toml: unknown driver ''; there are: mock"),
+    driven("in capitals", 'driver = "Mock"', "unknown driver 'Mock'; did you mean mock"),
+    driven("a space", 'driver = "mock "', "unknown driver 'mock '"),
+    driven(
+        "a key of a mock", f"{MOCK}[mock]\nspeed = 3", "speed means nothing here; there are none"
+    ),
+    driven("a twin's misspelt key", f"{TWIN}[twin]\nsend = 'a'", "do you mean sent"),
+    driven("a twin's number", f"{TWIN}[twin]\nsent = 3", "sent is 3, expected str"),
+    driven("a misspelt key", f"{ROS}[ros2]\nnamespce = '/l'", "namespce means nothing to ros2"),
+    driven("two joints of six", f"{ROS}[ros2]\njoints = ['a', 'b']", "joints: 5 names needed"),
+    driven("two wrists of one", f"{ROS}[ros2]\nwrenches = ['a', 'b']", "1 names needed, found 2"),
+    driven(
+        "two topics of one camera",
+        f"{ROS}cameras = ['top']\n[ros2]\nimages = ['a', 'b']",
+        "images: 1",
+    ),
+    driven("LeRobot's port", f"{LEROBOT}[lerobot]\nport = 'x'", "port means nothing here"),
+    driven("a leader of no type", f"{LEROBOT}[lerobot.teleoperator]\nid = 'x'", "id means nothing"),
+    driven(
+        "a wire's misspelt key", f"{MOCK}wire = 'ros2'\n[ros2]\nimage = 'x'", "image means nothing"
+    ),
+    driven("a rate with its unit", f"{MOCK}rate = '100 Hz'", "rate must be a number"),
+    driven("a camera in quotes", f"{MOCK}cameras = 'top'", "cameras is 'top', expected list"),
+    driven("no speed", f"{MOCK}[limits]\ncartesian_speed = 0", "must be above 0"),
+    driven(
+        "a park with the gripper", f"{MOCK}park = [0, 0, 0, 0, 0, 0.5]", "park must be 5 numbers"
+    ),
+    driven("a wall with a margin", f"{MOCK}{WALL}margin = 0.1", "margin means nothing here"),
+    driven(
+        "two walls of one name", f"{MOCK}{WALL}{WALL}", "two of ..keep_out.. have the same name"
+    ),
+    driven("a calibration of another camera", MOCK + CAMERA, "StationFile", TAKEN),
+    driven(
+        "a camera misspelt",
+        f"{MOCK}cameras = ['topp']{CAMERA}",
+        "no camera is called top; do you mean topp",
+    ),
+    driven("a robot at home", MOCK, "is no robot pack: it has no robot.toml", robot="~/so101"),
+    driven("a robot of links in a circle", MOCK, "is no robot pack", robot="{}/x"),
+    drivers(
+        "another driver", "[ros]\nnamespace = '/l'", "ros means nothing here; do you mean ros2"
+    ),
+    drivers("a key outside", "namespace = '/l'", "namespace means nothing here"),
+    drivers("a secret", "[environment]\nHF_TOKEN = 'x'", "environment means nothing here"),
+    drivers("a list", "[[ros2]]\nnamespace = '/l'", "ros2 is .*expected dict"),
     axis("as it should be", 'motor = "elbow"\noffset = -0.5', "-0.5", TAKEN),
     axis("a zero in degrees", 'motor = "elbow"\noffset = 90', "rad or m, no degrees"),
     axis("a motor of no name", 'motor = ""', "motor is ''"),

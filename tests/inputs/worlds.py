@@ -140,6 +140,34 @@ ALL = (
     bench(
         "in mm", 'size="0.60 0.75 0.02" pos', 'size="600 750 20" pos', "geom bench reaches 961 m"
     ),
+    robot("a model elsewhere", '"arm.xml"', '"../mine/../arm.xml"', "is not in the pack: a file"),
+    robot("a model at an absolute path", '"arm.xml"', f'"{ROBOT}/arm.xml"', "is not in the pack"),
+    robot("a model with a detour", '"arm.xml"', '"../mine/arm.xml"', "Scene", TAKEN),
+    robot("a home in quotes", "home = [", 'home = "0" # [', "home must be numbers"),
+    bench(
+        "a picture elsewhere",
+        "<asset>",
+        '<asset><texture type="2d" name="x" file="/x.png"/>',
+        "texture /x.png leads out of the pack",
+    ),
+    bench(
+        "a mesh above",
+        "<asset>",
+        '<asset><mesh name="x" file="../x.obj"/>',
+        "mesh ../x.obj leads out",
+    ),
+    bench(
+        "meshes of a folder above",
+        "<worldbody>",
+        '<compiler meshdir="../m"/><asset><mesh name="x" file="x.obj"/></asset><worldbody>',
+        "leads out of the pack",
+    ),
+    bench(
+        "a part of another's",
+        "<worldbody>",
+        '<include file="../b/b.xml"/><worldbody>',
+        "include ../b/b.xml leads out",
+    ),
     robot("a turn x y z w", "[1.0, 0.0, 0.0, 0.0]", "[0.0, 0.0, 0.0, 1.0]", "at home its hand is"),
     robot("a base in centimetres", "position = [0.0,", "position = [9.0,", "outside the workspace"),
     robot(

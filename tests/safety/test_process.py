@@ -166,8 +166,11 @@ def test_stop_latches_and_a_person_clears_it_at_a_terminal(station, capsys) -> N
     path = str(station.path)
     with Supervision(station, Permit.MOTION) as supervision:
         client = StationClient(supervision.folder)
+        said = station.path.read_text()
+        station.path.write_text("somebody is editing it")
         assert main(["station", "stop", path]) == 0
         wait(client, Mode.LATCHED)
+        station.path.write_text(said)
         assert main(["station", "clear", path]) == 1
         assert "at a terminal" in capsys.readouterr().err
         with pytest.raises(SafetyError, match="clear"):

@@ -131,11 +131,10 @@ def _jitter(options: Namespace) -> int:
 
 
 def _stop(options: Namespace) -> int:
+    from enpire.drivers import runtime_folder
     from enpire.drivers.commands import Caller
-    from enpire.safety.station import load_station
 
-    caller = Caller(load_station(options.path).runtime)
-    caller.ask("emergency")
+    Caller(runtime_folder(options.path)).ask("emergency")  # whatever the file says by now
     print(f"stopped; enpire station clear {options.path} lets it move again")
     return 0
 

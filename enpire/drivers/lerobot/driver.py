@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from enpire.drivers.driver import Clock, Picture, Reading, Site
-from enpire.drivers.lerobot.axes import Axes
 from enpire.drivers.lerobot.bus import Bus
 from enpire.drivers.lerobot.making import make_robot
-from enpire.errors import DriverError, PackError
+from enpire.drivers.lerobot.settings import LeRobotSettings
+from enpire.errors import DriverError
 from enpire.packs import Robot
 from enpire.types import FloatArray
 
@@ -35,19 +35,11 @@ class LeRobot:
 
     def __init__(self, robot: Robot, clock: Clock, site: Site) -> None:
         """Make it; raises PackError for settings, DriverError for what LeRobot makes of them."""
-        self._clock, settings = clock, site.settings
+        self._clock, settings = clock, LeRobotSettings.read(site.settings, robot)
         self._grippers = np.concatenate([[*[False] * len(arm.home), True] for arm in robot.arms])
         self._arms = len(robot.arms)
-        if not settings.has("type"):
-            raise PackError(f"{settings.where}: type is missing: the name of a LeRobot robot")
-        self._axes = Axes.read(settings.tables("axes"))
-        if len(self._axes.keys) != len(self._grippers):
-            raise PackError(
-                f"{settings.where}: {len(self._axes.keys)} axes; {robot.name} has "
-                f"{len(self._grippers)}: arm after arm, joints and then the gripper"
-            )
-        config = settings.mapping("config") if settings.has("config") else {}
-        self.device: Any = make_robot(settings.text("type"), config, settings.where)
+        self._axes = settings.axes
+        self.device: Any = make_robot(settings.kind, settings.config, site.settings.where)
         self._require_axes()
         self._bus: Bus | None = None
 

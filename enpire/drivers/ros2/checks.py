@@ -26,9 +26,11 @@ MOVING_END = "allow_nonzero_velocity_at_trajectory_end"  # newer ones: false by 
 class ConnectingDriver(Protocol):
     """What is looked at of a driver.
 
-    heard: ages of joint states on arrival, by this machine's clock, and their stamps [ns].
+    heard: ages of joint states on arrival, by this machine's clock, and their stamps [ns]. refused:
+    why one counted as none; empty if all counted.
     """
 
+    refused: str
     robot: Robot
     settings: Ros2Settings
     heard: list[tuple[int, int]]
@@ -48,6 +50,7 @@ def connected(driver: ConnectingDriver, spinning: Spinning) -> None:
             f"{len(driver.heard)} joint states on {settings.joint_states} {where} in "
             f"{CONNECT_S:g} s with all of {', '.join(settings.names(driver.robot))}: is the arm's "
             "bringup running, in this ROS_DOMAIN_ID?"
+            + (driver.refused and f" There are some that count as none: {driver.refused}")
         )
     if not wait_until(lambda: all(driver.listeners.values()), CONNECT_S):
         deaf = [topic for topic, count in driver.listeners.items() if not count]

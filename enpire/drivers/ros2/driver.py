@@ -51,6 +51,7 @@ class Ros2:
         self._services: ActionServices | None = None
         self._goals: Goals | None = None
         self.heard: list[tuple[int, int]] = []  # while connecting: ages of states, ns, and stamps
+        self.refused = ""  # why the last of those that count as none does
 
     def connect(self) -> None:
         """Raises DriverError with what is wrong, and where to set it right."""
@@ -171,9 +172,13 @@ class Ros2:
     def _on_joint_state(self, message: Any) -> None:
         """A joint state: in the order of the axes, and stamped by this machine's clock."""
         arrived = self._clock()
-        found = self._names.ordered(message)
-        if found is None or self._spinning is None:
-            return  # of other joints
+        try:
+            found = self._names.ordered(message)
+        except DriverError as error:  # of other joints, for one
+            self.refused = str(error)
+            return
+        if self._spinning is None:
+            return
         stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
         age = self._spinning.now() - stamp
         measured = arrived - max(age, 0)

@@ -1,4 +1,8 @@
-"""Our arrays as ROS 2 messages, and back."""
+"""Our arrays as ROS 2 messages, and back.
+
+A message that is not what it should be counts as none: reading it raises a DriverError that says
+why, and the watchdog of what it carries sees the gap.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from enpire.drivers.wire import Objects
+from enpire.errors import DriverError
 from enpire.packs.toml import REACH
 from enpire.types import FloatArray, Image
 
@@ -26,46 +31,53 @@ class Names:
     def __init__(self, axes: Sequence[str]) -> None:
         """axes: names in messages, in our order."""
         self.axes = tuple(axes)
-        self._orders: dict[tuple[str, ...], list[int] | None] = {}
+        self._orders: dict[tuple[str, ...], list[int]] = {}
 
-    def ordered(self, state: Any) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+    def ordered(self, state: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Position, velocity and effort of a JointState, (axes,) each.
 
-        None if an axis is missing, is there twice, or where it stands is no number that a joint
-        has, and if there are not as many velocities or efforts as names, or none at all: such a
-        message counts as none, and the watchdog of joint states sees the gap. An effort that a
-        message does not say is NaN; a velocity that it does not say, or says as NaN, is nought.
+        An effort that a message does not say is NaN; a velocity that it does not say, or says as
+        NaN, is nought.
+
+        Raises:
+            DriverError: an axis is missing or is there twice, where it stands is no number that a
+                joint has, or there are not as many velocities or efforts as names, or none at all.
         """
         try:
             return self._ordered(state)
-        except (TypeError, ValueError, OverflowError, IndexError):  # what is no list of numbers
-            return None
+        except (TypeError, ValueError, OverflowError, IndexError) as error:
+            raise DriverError("what stands in it are no lists of numbers") from error
 
-    def _ordered(self, state: Any) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+    def _ordered(self, state: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
         names = tuple(state.name)
-        if names not in self._orders:
-            known = {name: k for k, name in enumerate(names)}
-            whole = all(names.count(axis) == 1 for axis in self.axes)
-            self._orders[names] = [known[axis] for axis in self.axes] if whole else None
-        order = self._orders[names]
-        if order is None or len(state.position) != len(names):
-            return None
-        if not {len(state.velocity), len(state.effort)} <= {0, len(names)}:
-            return None
+        order = self._orders.get(names)
+        if order is None:
+            for axis in self.axes:
+                if names.count(axis) != 1:
+                    raise DriverError(f"{axis} is {'there twice' if axis in names else 'missing'}")
+            order = self._orders[names] = [names.index(axis) for axis in self.axes]
+        for what in ("position", "velocity", "effort"):
+            count = len(getattr(state, what))
+            if count != len(names) and (count or what == "position"):
+                raise DriverError(f"it has {len(names)} names, and of {what} {count} numbers")
         position = _numbers(state.position)[order]
-        if not (np.abs(position) <= FARTHEST).all():
-            return None
+        self._require(position, "position")
         velocity: FloatArray = np.zeros(len(order))
         if len(state.velocity) == len(names):
             velocity = _numbers(state.velocity)[order]
             velocity[np.isnan(velocity)] = 0.0  # of a controller that has no such interface
-            if not (np.abs(velocity) <= FARTHEST).all():
-                return None
+            self._require(velocity, "velocity")
         effort: FloatArray = np.full(len(order), np.nan)
         if len(state.effort) == len(names):
             effort = _numbers(state.effort)[order]
             effort[~(np.abs(effort) <= HARDEST)] = np.nan  # nobody measured that
         return position, velocity, effort
+
+    def _require(self, values: FloatArray, what: str) -> None:
+        wrong = np.flatnonzero(~(np.abs(values) <= FARTHEST))
+        if len(wrong):
+            value, axis = values[wrong[0]], self.axes[wrong[0]]
+            raise DriverError(f"the {what} of {axis} is {value:g}, which no joint has")
 
 
 def _numbers(values: Any) -> FloatArray:
@@ -118,18 +130,19 @@ def poses(objects: Objects, stamp: Any, frame: str = WORLD) -> Any:
     return PoseArray(header=Header(stamp=stamp, frame_id=frame), poses=found)
 
 
-def frame_of(message: Any) -> str:
-    """The frame that poses are told in; empty where nobody says."""
-    return str(message.header.frame_id).removeprefix("/")
+def objects_of(message: Any, stamp: int, frame: str = WORLD) -> Objects:
+    """The poses of a PoseArray; stamp: monotonic ns.
 
+    frame: the task's world, as the tracker calls it. One that says none is taken to be in it.
 
-def objects_of(message: Any, stamp: int, frame: str = WORLD) -> Objects | None:
-    """The poses of a PoseArray, or None where one is no pose of a bench; stamp: monotonic ns.
-
-    frame: the task's world, as the tracker calls it. Poses of another frame are somewhere else.
+    Raises:
+        DriverError: one is no pose of a bench, or they are of another frame, so somewhere else.
     """
-    if frame_of(message) not in ("", frame):
-        return None
+    if (said := str(message.header.frame_id).removeprefix("/")) not in ("", frame):
+        raise DriverError(
+            f"they are in frame {said}, and not in {frame}: have the tracker tell them in the "
+            "world's, or call that one objects_frame"
+        )
     places = [(p.position.x, p.position.y, p.position.z) for p in message.poses]
     turn = [
         (p.orientation.w, p.orientation.x, p.orientation.y, p.orientation.z) for p in message.poses
@@ -137,11 +150,13 @@ def objects_of(message: Any, stamp: int, frame: str = WORLD) -> Objects | None:
     try:
         quaternions = _numbers(np.array(turn).ravel()).reshape(-1, 4) if turn else np.zeros((0, 4))
         position = _numbers(np.array(places).ravel()).reshape(-1, 3) if turn else np.zeros((0, 3))
-    except (TypeError, ValueError, OverflowError):
-        return None
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DriverError("one has what is no number") from error
+    if not (np.abs(position) <= REACH).all():
+        raise DriverError(f"one is farther off than {REACH:g} m, or nowhere: in m, no mm")
     lengths = np.linalg.norm(quaternions, axis=1)
-    if not ((np.abs(position) <= REACH).all() and (np.abs(lengths - 1.0) < UNIT).all()):
-        return None
+    if not (np.abs(lengths - 1.0) < UNIT).all():
+        raise DriverError("the quaternion of one is not of length 1")
     rotation = Rotation.from_quat(quaternions, scalar_first=True).as_matrix()
     return Objects(stamp, position.reshape(-1, 3), rotation.reshape(-1, 3, 3))
 
@@ -189,22 +204,38 @@ def compressed(pixels: Image, stamp: Any, frame: str) -> Any:
     )
 
 
-def picture_of(message: Any) -> Image | None:
+def picture_of(message: Any) -> Image:
     """The RGB pixels, (height, width, 3), of an Image in rgb8 or bgr8, or of a CompressedImage.
 
-    None of another encoding, of what does not decode, or is not as large as it says.
+    Raises:
+        DriverError: it is of another encoding, does not decode, or is not as large as it says.
     """
-    data = np.frombuffer(message.data, np.uint8)
+    try:
+        data = np.frombuffer(message.data, np.uint8)
+    except TypeError as error:
+        raise DriverError("its data are no bytes") from error
     if hasattr(message, "format"):
-        try:
-            seen = cv2.imdecode(data, cv2.IMREAD_COLOR) if len(data) else None
-        except cv2.error:  # of sizes that nobody has
-            return None
-        return None if seen is None else cv2.cvtColor(seen, cv2.COLOR_BGR2RGB).astype(np.uint8)
-    if message.encoding not in ("rgb8", "bgr8") or not message.height * message.width:
-        return None
-    if message.step < 3 * message.width or len(data) != message.height * message.step:
-        return None
-    rows = data.reshape(message.height, message.step)
-    pixels = rows[:, : 3 * message.width].reshape(message.height, message.width, 3)
+        return _decoded(data, message.format)
+    height, width, step = message.height, message.width, message.step
+    if message.encoding not in ("rgb8", "bgr8"):
+        raise DriverError(f"its encoding is {message.encoding!r:.40}: rgb8 or bgr8 is needed")
+    if not height * width or step < 3 * width or len(data) != height * step:
+        raise DriverError(
+            f"it says {width} x {height} pixels in rows of {step} bytes, and has {len(data)}"
+        )
+    pixels = data.reshape(height, step)[:, : 3 * width].reshape(height, width, 3)
     return (pixels[..., ::-1] if message.encoding == "bgr8" else pixels).copy()
+
+
+def _decoded(data: Image, form: str) -> Image:
+    """The RGB pixels of a compressed picture; one of depth, or of grey, is of another encoding."""
+    flags = cv2.IMREAD_ANYCOLOR | cv2.IMREAD_ANYDEPTH
+    try:
+        seen = cv2.imdecode(data, flags) if len(data) else None
+    except cv2.error:  # of sizes that nobody has
+        seen = None
+    if seen is None:
+        raise DriverError(f"it is cut off, or no picture; its format is {form!r:.40}")
+    if seen.ndim != 3 or seen.dtype != np.uint8:
+        raise DriverError(f"it has no three colours of 8 bits; its format is {form!r:.40}")
+    return cv2.cvtColor(seen, cv2.COLOR_BGR2RGB).astype(np.uint8)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from enpire.drivers.driver import Clock, Picture, Site
-from enpire.drivers.ros2.messages import forward, frame_of, objects_of, picture_of
+from enpire.drivers.ros2.messages import forward, objects_of, picture_of
 from enpire.drivers.ros2.node import Spinning, command, latched, sensor_data, wait_until
 from enpire.drivers.ros2.settings import COMPRESSED, Ros2Settings
 from enpire.drivers.wire import Fault, Objects
@@ -35,7 +35,7 @@ class Ros2Wire:
         self._spinning = Spinning(name, settings.namespace, settings.use_sim_time)
         self._lock = threading.Lock()
         self._objects: Objects | None = None
-        self._elsewhere = ""  # the frame of poses that count as none
+        self._refused: dict[str, str] = {}  # why what came last counted as none, by what it was
         self._pictures: dict[str, Picture] = {}
         self._told: dict[int, Fault] = {}
         self._taken = 0
@@ -53,13 +53,11 @@ class Ros2Wire:
         self._spinning.start()
         if not wait_until(lambda: self._objects is not None, CONNECT_S):
             self.close()
-            elsewhere = self._elsewhere and (
-                f" in frame {settings.objects_frame}; there are some in {self._elsewhere}: have "
-                "the tracker tell them in the world's, or call that one objects_frame"
-            )
+            refused = self._refused.get(settings.objects, "")
             raise DriverError(
                 f"no tracked objects on {settings.objects} in namespace "
-                f"{settings.namespace or '/'}{elsewhere}"
+                f"{settings.namespace or '/'}"
+                + (refused and f"; there are some that count as none: {refused}")
             )
         if self.simulated and not wait_until(self._heard_by_simulator, CONNECT_S):
             self.close()
@@ -134,17 +132,28 @@ class Ros2Wire:
 
     def _on_object(self, message: Any) -> None:
         frame = self._settings.objects_frame
-        if (said := frame_of(message)) not in ("", frame):
-            self._elsewhere = said
         measured = self._clock() - max(self._age(message.header), 0)
         if self._objects is None or measured > self._objects.stamp:
-            self._objects = objects_of(message, measured, frame) or self._objects
+            try:
+                self._objects = objects_of(message, measured, frame)
+            except DriverError as error:
+                self._refuse(self._settings.objects, error)
 
     def _pictured(self, camera: str, message: Any) -> None:
-        image = picture_of(message)
-        if image is not None:
-            age = self._age(message.header)
-            self._pictures[camera] = Picture(self._clock() - max(age, 0), image, max(-age, 0))
+        age = self._age(message.header)
+        measured, newest = self._clock() - max(age, 0), self._pictures.get(camera)
+        if newest is not None and measured <= newest.stamp:
+            return  # it was overtaken
+        try:
+            self._pictures[camera] = Picture(measured, picture_of(message), max(-age, 0))
+        except DriverError as error:
+            self._refuse(f"a picture of {camera}", error)
+
+    def _refuse(self, what: str, error: DriverError) -> None:
+        """Have it count as none; it is said once for each reason that follows another."""
+        if self._refused.get(what) != str(error):
+            self._refused[what] = str(error)
+            self._spinning.node.get_logger().warning(f"{what} counts as none: {error}")
 
     def _faulty(self, message: Any) -> None:
         with self._lock:

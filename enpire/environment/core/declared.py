@@ -39,6 +39,7 @@ NOISE = {
 }
 NAMES = ("tracked", "observation_names", "variation_names", "target_names")
 TEXTS = ("robot", "world", "instruction")
+LONGEST_TEXT = 1000  # letters: a page of them is no instruction
 
 
 def nonsense(task: type[Task]) -> str:
@@ -54,6 +55,11 @@ def nonsense(task: type[Task]) -> str:
         value: Any = getattr(task, name)
         if not isinstance(value, str) or not value.strip():
             return f"{name} is {value!r:.60}: a text is needed"
+        if not value.isprintable() or len(value) > LONGEST_TEXT:
+            return (
+                f"{name} is {value!r:.60}: a text of one line is needed, {LONGEST_TEXT} letters at "
+                "most"
+            )
     for name, (least, allowed, most) in LIMITS.items():
         value = getattr(task, name)
         if not _is_number(value) or not least <= value <= most or (value == least and not allowed):

@@ -22,6 +22,7 @@ from enpire.child_environment import keep_from_children
 from enpire.errors import CampaignError, EnpireError, PackError
 from enpire.evolution.agents.program import AgentProgram
 from enpire.evolution.agents.tools import Tools
+from enpire.evolution.agents.variables import VARIABLE, read_environment, require_no_key
 from enpire.evolution.agents.workplace import Workplace
 from enpire.evolution.agents.workspace import cloned, committed
 from enpire.evolution.campaign.campaign import AgentSession
@@ -32,7 +33,7 @@ from enpire.model_gateway.allow_list import Upstream
 from enpire.model_gateway.prices import Prices
 from enpire.model_gateway.usage import Allowance, Usage
 from enpire.packs import Pack
-from enpire.packs.finder import ALIKE
+from enpire.packs.finder import ALIKE, file_in
 from enpire.packs.toml import Table
 from enpire.sandbox.bubblewrap import PATH
 from enpire.sandbox.limits import GIB, SandboxLimits
@@ -47,7 +48,6 @@ FILLED = ("workspace", "pack", "python", "loop", "bridge", "tools", "mcp", "mode
 PROMPTED = ("method", "brief")  # words in braces, as above, of what a program is told
 HEADER = re.compile(r"[A-Za-z0-9-]+")
 REQUEST = re.compile(r"[A-Z]+ /\S*")  # a method and a path
-VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # of an environment, by name
 MODEL_KEYS = ("name", "url", "url_from", "allowed", "header", "prefix", "key", "key_from")
 MEMORY_GIB, HOURS, STARTS = (1 / 64, 2**16), (1e-3, 1e3), (1, 10_000)  # from and to
 WORKSPACES = "workspaces"  # of a run
@@ -66,15 +66,15 @@ def load_program(pack: Pack) -> AgentProgram:
     path = pack.folder / MARKER
     table = Table.read(path)
     table.require_known(*KEYS)
-    command = table.texts("command")
+    for key, text in table.leaf_texts():
+        require_no_key(text, f"{path}: {key}")
+    command, environment = table.texts("command"), read_environment(table)
     file, own, found = _installed(command[0], path)
     models = tuple(_upstream(row, path) for row in _rows(table, "models"))
     if len({model.name for model in models}) != len(models):
         raise PackError(f"{path}: two models have the same name")
-    prompt = pack.folder / table.text("prompt", "prompt.md")
-    if not prompt.is_file():
-        raise PackError(f"{path}: prompt {prompt.name} is not in the pack")
-    filled = [*command, *_texts(table, "environment").values()]
+    prompt = file_in(pack.folder, table.text("prompt", "prompt.md"), f"{path}: prompt")
+    filled = [*command, *environment.values()]
     _require_filled(" ".join(filled), FILLED, str(path))
     for model in re.findall(r"\{model\}/([\w.-]+)", " ".join(filled)):
         if model not in {known.name for known in models}:
@@ -85,7 +85,7 @@ def load_program(pack: Pack) -> AgentProgram:
         command=(file, *command[1:]),
         prompt=read_prompt(prompt),
         files=_texts(table, "files"),
-        environment=found | _texts(table, "environment"),
+        environment=found | environment,
         readable=(*own, *_readable(table)),
         upstreams=models,
         prices=Prices.read(table.table("prices")) if table.has("prices") else Prices(),
@@ -103,6 +103,7 @@ def read_prompt(path: Path) -> str:
         text = path.read_text(encoding="utf-8-sig")
     except ValueError as error:
         raise PackError(f"{path} is no UTF-8: {error}") from error
+    require_no_key(text, str(path))
     _require_filled(text, PROMPTED, str(path))
     if "{brief}" not in text:
         raise PackError(f"{path} lacks {{brief}}, which the task stands in place of")

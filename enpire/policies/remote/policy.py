@@ -20,6 +20,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -36,13 +37,14 @@ from enpire.environment.core.policy_watch import PolicyWatch
 from enpire.errors import PolicyError, ServerFault, UsageError, printable
 from enpire.policies.description import described
 from enpire.policies.policy_runner import ChunkRequest, PolicyState
-from enpire.policies.remote.client import PolicyClient
+from enpire.policies.remote.client import TOKEN, PolicyClient
 from enpire.policies.remote.wire import LONGEST
 from enpire.policies.spec import ChunkSpec
 from enpire.policies.vision import ObservationMask, SeeingController, seen_there
 from enpire.types import Float32Array
 
 SCHEMES = ("ws", "wss")
+SCHEME = re.compile(r"wss?:|[a-z][a-z0-9+.-]*://", re.IGNORECASE)  # begins an address of any kind
 SAYS = "enpire"  # in the metadata of our servers: the version of what else they say
 VERSION = 1
 FAULTS = (
@@ -50,8 +52,10 @@ FAULTS = (
     "exception",
     "traceback",
 )  # in an answer: whatever else is in it counts for nought
+DENIED = ("success", "ok")  # likewise, where it is False
 PICTURE = "observation/"  # begins what a camera's picture is called
 LONGEST_ADDRESS = 2000  # letters
+LONGEST_S = 3600.0  # that anybody waits for a server
 KINDS: dict[type, str] = {int: "whole number", float: "number", str: "text"}
 SHOWN = 100  # characters of a value in a message
 LARGEST = 1e6  # of an action: what is larger is as far beyond 1
@@ -70,8 +74,8 @@ MOST = {
 
 
 def is_address(reference: str) -> bool:
-    """Whether a policy is named by where its server is."""
-    return reference.split("://", 1)[0] in SCHEMES and "://" in reference
+    """Whether a policy is named by where its server is, be it in a form that is taken or not."""
+    return SCHEME.match(reference) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +300,7 @@ class RemoteController(SeeingController):
             raise PolicyError(
                 f"{fault}. It was asked about an observation of zeros, and nothing was measured"
             ) from fault
+        _require_as_many(spec, self._length)
         self._tried = True
 
     def _asked(self, requests: Sequence[dict[str, Any]], timeout: float = 0.0) -> Float32Array:
@@ -321,6 +326,9 @@ class RemoteController(SeeingController):
             if answer.get(name):
                 said = printable(repr(answer[name]), SHOWN)
                 raise ServerFault(f"{self._remote.address} answers with {name}: {said}")
+        for name in DENIED:
+            if answer.get(name) is False:
+                raise ServerFault(f"{self._remote.address} answers with {name}: False")
         needed = f"an array of shape ({self._length or 'k'}, {self._actions}) is needed"
         if not isinstance(actions, np.ndarray):
             there = "actions" in answer
@@ -356,12 +364,19 @@ def _listed(answer: dict[str, Any]) -> str:
 
 
 def _asked(reference: str) -> RemoteSpec:
+    if re.search(r"\s", reference):
+        raise UsageError(f"{reference!r} is no address of a policy: it has a space in it")
     try:
         parts = urlsplit(reference)
         _ = parts.port  # looked at when it is asked for
         (parts.hostname or "").encode("idna")
     except ValueError as error:  # a host that has no such name, too
         raise UsageError(f"{reference} is no address of a policy: {error}") from None
+    if parts.username is not None or parts.password is not None:
+        raise UsageError(
+            f"ws://{(parts.hostname or '')} is to be asked without a name or a password in the "
+            f"address, which runs record: what it asks for is taken from {TOKEN}"
+        )
     if parts.fragment or len(reference) > LONGEST_ADDRESS:
         raise UsageError(
             f"{reference:.80} is no address of a policy: without #, and {LONGEST_ADDRESS} letters "
@@ -381,7 +396,10 @@ def _asked(reference: str) -> RemoteSpec:
         "cameras": str,
     }
     if parts.scheme not in SCHEMES or not parts.netloc:
-        raise UsageError(f"{reference} is no address of a policy: ws://HOST:PORT")
+        raise UsageError(
+            f"{reference} is no address of a policy: ws://HOST:PORT for a server, and a folder's "
+            "name for what is on the disk"
+        )
     values: dict[str, Any] = {}
     for name, value in said.items():
         if name not in known:
@@ -397,6 +415,8 @@ def _asked(reference: str) -> RemoteSpec:
     counted = (values.get(name, 1) for name in ("execute", "timeout", "patience", "images"))
     if not all(0 < value < math.inf for value in counted):
         raise UsageError(f"{reference}: execute, timeout, patience and images are above 0")
+    if max(values.get("timeout", 0), values.get("patience", 0)) > LONGEST_S:
+        raise UsageError(f"{reference}: timeout and patience are {LONGEST_S:g} s at most, no ms")
     if "cameras" in values and "images" not in values:
         raise UsageError(f"{reference}: cameras take pictures of a size, images=N")
     named = [each.partition(":") for each in values.pop("cameras", "").split(",") if each]
@@ -404,6 +424,14 @@ def _asked(reference: str) -> RemoteSpec:
     values["called"] = tuple(called or PICTURE + camera for camera, _, called in named)
     values["size"] = values.pop("images", 0)
     return RemoteSpec(f"{parts.scheme}://{parts.netloc}{parts.path}", **values)
+
+
+def _require_as_many(asked: RemoteSpec, chunk: int) -> None:
+    if asked.execute > chunk:
+        raise UsageError(
+            f"{asked.address} carries out {asked.execute} actions of a chunk, and its chunks have "
+            f"{chunk}: execute={chunk} at most"
+        )
 
 
 def _count(value: Any) -> int:
@@ -444,11 +472,7 @@ def _told(asked: RemoteSpec, metadata: dict[str, Any], reference: str) -> Remote
         raise PolicyError(
             f"{reference} does not say what it is; another version? {error}"
         ) from error
-    if asked.execute > values["chunk"]:
-        raise UsageError(
-            f"{reference} carries out {asked.execute} actions of a chunk, and its chunks have "
-            f"{values['chunk']}: execute={values['chunk']} at most"
-        )
+    _require_as_many(asked, values["chunk"])
     if asked.execute:
         values["execute"] = asked.execute
     joins = bool(metadata.get("joins", False))
