@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import tempfile
 from collections import Counter
+from collections.abc import Generator
 
 import pytest
 import torch
@@ -53,6 +55,17 @@ def pytest_configure() -> None:
     import mujoco  # once graphics are chosen
 
     mujoco.set_mju_user_warning(lambda text: None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Leave what is imported and collected out of every garbage collection: it stays to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
