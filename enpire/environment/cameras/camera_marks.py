@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
-from scipy.spatial.transform import Rotation
+import scipy  # and its rotations when they are asked for: they take a third of a second
 
 from enpire.environment.cameras.camera import Camera, CameraView, coloured, outline_area
 from enpire.types import FloatArray
@@ -92,5 +92,5 @@ class CameraMarks:
 
 def _moved(camera: Camera, by: FloatArray) -> Camera:
     """Shifted [m] and turned [rad] in the world by (6,)."""
-    turn = Rotation.from_rotvec(by[3:]).as_matrix()
+    turn = scipy.spatial.transform.Rotation.from_rotvec(by[3:]).as_matrix()
     return replace(camera, position=camera.position + by[:3], rotation=turn @ camera.rotation)

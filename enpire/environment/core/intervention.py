@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from scipy.spatial.transform import Rotation
+import scipy  # and its rotations when they are asked for: they take a third of a second
 
 from enpire.environment.control.cartesian_control import ActionSpec
 from enpire.environment.control.joint_actions import JointTargets, MovesHands
@@ -330,6 +330,8 @@ class InterventionWrapper(MovesHands):
         """The twist to a posture, in full actions, (arms, 6); nothing along axes that are held."""
         move = to.position - readings.hand_position[0]
         turn = to.rotation @ readings.hand_rotation[0].transpose(0, 2, 1)
-        twist = np.concatenate([move, Rotation.from_matrix(turn).as_rotvec()], axis=1)
+        twist = np.concatenate(
+            [move, scipy.spatial.transform.Rotation.from_matrix(turn).as_rotvec()], axis=1
+        )
         free = self._scale > 0
         return np.where(free, twist / np.where(free, self._scale, 1.0), 0.0)
