@@ -16,9 +16,10 @@ from enpire.improvement import online_process
 from enpire.improvement import recipe as recipes
 from enpire.improvement.checkpoint import Checkpoint
 from enpire.improvement.online_process import FOLDER, OnlineProcess
+from enpire.improvement.online_worker import learned
 from enpire.improvement.recipe import Candidate, ConfiguredRecipe
-from enpire.improvement.training_process import TrainingRequest
-from enpire.improvement.versions import KEPT
+from enpire.improvement.training_process import TrainingRequest, as_json
+from enpire.improvement.versions import KEPT, read_version
 from enpire.policies import ChunkSpec, FlowPolicy, FlowSpec, metadata
 from enpire.store import Run
 from enpire.store.curves import CurveReader
@@ -71,9 +72,23 @@ def run(tmp_path: Path) -> Iterator[Run]:
         yield made
 
 
-def begun(run: Run, recipe: ConfiguredRecipe | None = None) -> OnlineProcess:
+def request(recipe: ConfiguredRecipe | None = None) -> TrainingRequest:
     named = recipe or recipes.schedule("best_of_n", SMALL)[0]
-    return OnlineProcess(run.folder, TrainingRequest(named, SPEC, 1, "policy-0", seed=5), first=1)
+    return TrainingRequest(named, SPEC, 1, "policy-0", seed=5)
+
+
+def begun(run: Run, recipe: ConfiguredRecipe | None = None) -> OnlineProcess:
+    return OnlineProcess(run.folder, request(recipe), first=1)
+
+
+def learned_here(run: Run, blocks: int) -> tuple[list[int], dict[str, np.ndarray]]:
+    """The versions that a learner in this process makes of the first blocks, and the last one."""
+    folder = run.folder / FOLDER / "1"
+    folder.mkdir(parents=True, exist_ok=True)
+    asked = iter([{"block": block(number)} for number in range(blocks)])
+    said = list(learned(run, folder, as_json(run.folder, request()) | {"first": 1}, asked))
+    last = read_version(folder, said[-1]["version"], said[-1]["sha256"])
+    return [each["version"] for each in said], last.tensors()
 
 
 def block(number: int) -> list[str]:
@@ -129,14 +144,8 @@ def test_versions_follow_blocks_and_a_candidate_is_the_last(run: Run) -> None:
         process.close()
 
 
-def test_one_that_is_killed_comes_to_the_same_weights(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = begun(run)
-    for number in range(4):
-        whole.hand_over(block(number))
-    expected = wait_for(whole, 4)
-    whole.close()
+def test_one_that_is_killed_comes_to_the_same_weights(run: Run) -> None:
+    _, expected = learned_here(run, 4)
     for path in (run.folder / FOLDER / "1").iterdir():
         path.unlink()
 
@@ -164,32 +173,18 @@ def test_why_it_could_not_start_is_said(run: Run, monkeypatch: pytest.MonkeyPatc
     process.close()
 
 
-def test_what_it_kept_is_not_learned_again(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Checkpoint, "due", Checkpoint.due)  # the file below is read here, too
-    eager = tmp_path / "eager.py"
-    eager.write_text(
-        "from enpire.improvement import checkpoint\n"
-        "from enpire.improvement.recipes.best_of_n import BestOfN as RECIPE\n"
-        "checkpoint.Checkpoint.due = property(lambda self: True)\n"
-    )
-    named = recipes.schedule(str(eager), SMALL)[0]
-    process = begun(run, named)
-    for number in range(3):
-        process.hand_over(block(number))
-    wait_for(process, 3)
-    process.hand_over(block(3))  # so the third block is kept by now
-    expected = wait_for(process, 4)
-    process.close()
-    for path in (run.folder / FOLDER / "1").glob("version-*"):
+def test_what_it_kept_is_not_learned_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = run.folder / FOLDER / "1"
+    _, expected = learned_here(run, 4)
+    for path in folder.iterdir():
         path.unlink()
-    again = begun(run, named)
-    for number in range(4):
-        again.hand_over(block(number))
-    assert same(wait_for(again, 4), expected)
-    assert not again.has(1), "it went on from the fourth block"
-    again.close()
+    monkeypatch.setattr(Checkpoint, "due", True)
+    learned_here(run, 3)
+    for path in folder.glob("version-*"):
+        path.unlink()
+    versions, again = learned_here(run, 4)
+    assert versions == [3, 4], "it went on from the third block"
+    assert same(again, expected)
 
 
 def test_one_that_fails_says_why(run: Run, tmp_path: Path) -> None:
