@@ -192,15 +192,15 @@ class TaskExamination:
     def fakes(self) -> list[CheckRow]:
         """What the task constructs deceives nobody, neither by sensors nor by cameras."""
         stations, seeds = self.stations, self._seeds("fakes", self.counts.fakes)
+        results = list(fakes.show(stations, seeds, None))
         verifier_cameras: TwinVerifierCameras | None = None
         if stations.task.looks:
             with contextlib.suppress(NoGraphics):
                 verifier_cameras = TwinVerifierCameras(stations.twin)
-        try:
-            return fakes.rows(list(fakes.show(stations, seeds, verifier_cameras)))
-        finally:
-            if verifier_cameras is not None:
-                verifier_cameras.close()
+        if verifier_cameras is not None:
+            with contextlib.closing(verifier_cameras):
+                results += fakes.show(stations, seeds, verifier_cameras)
+        return fakes.rows(results)
 
     def cameras(self) -> list[CheckRow]:
         """So do the cameras, over episodes of the same kinds; and nobody deceives them."""

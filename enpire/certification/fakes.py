@@ -70,24 +70,21 @@ class FakeResult:
 def show(
     stations: Stations, seeds: list[int], cameras: VerifierCameras | None
 ) -> Iterator[FakeResult]:
-    """Show every fake of a task to its verifier, by sensors, and by cameras if there are any."""
+    """Show every fake of a task to its verifier: by cameras, or by sensors where there are none."""
     cameras_before, periods = stations.verifier_cameras, stations.execute_periods
-    judges: list[tuple[str, VerifierCameras | None]] = [(SENSORS, None)]
-    if cameras is not None:
-        judges.append((CAMERAS, cameras))
+    judge = SENSORS if cameras is None else CAMERAS
     try:
+        stations.verifier_cameras = cameras
         for fake in stations.task.fakes():
             stations.execute_periods = fake.periods
-            for name, verifier_cameras in judges:
-                stations.verifier_cameras = verifier_cameras
-                audit = Audit()
-                controller = Faker(stations, fake)
-                jobs = [
-                    Job(seed, Purpose.EVALUATION, controller, f"fake {fake.name} {name}")
-                    for seed in seeds
-                ]
-                for episode in run(stations, jobs, audit):
-                    yield _result(fake, name, episode, audit)
+            audit = Audit()
+            controller = Faker(stations, fake)
+            jobs = [
+                Job(seed, Purpose.EVALUATION, controller, f"fake {fake.name} {judge}")
+                for seed in seeds
+            ]
+            for episode in run(stations, jobs, audit):
+                yield _result(fake, judge, episode, audit)
     finally:
         stations.verifier_cameras, stations.execute_periods = cameras_before, periods
 

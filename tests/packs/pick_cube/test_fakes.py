@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enpire.certification.fakes import show
+from enpire.certification.fakes import CAMERAS, show
 from enpire.environment import Fake, Stations, build_stations, load_task
 from enpire.packs import find
 from enpire.types import Predicate
@@ -41,7 +41,8 @@ def test_a_fake_deceives_neither_verifier_nor_truth(stations: Stations, name: st
 
 @pytest.mark.medium
 def test_no_fake_deceives_the_cameras(stations: Stations) -> None:
-    found = [r for r in show(stations, [0], verifier_cameras_of(stations)) if r.judge == "cameras"]
+    found = list(show(stations, [0], verifier_cameras_of(stations)))
+    assert {r.judge for r in found} == {CAMERAS}
     assert len(found) == len(NAMES)
     assert [r.fake for r in found if r.said or not r.shown] == []
 

@@ -49,7 +49,8 @@ def test_no_fake_deceives_sensors_or_truth(stations: Stations) -> None:
 def test_no_fake_deceives_cameras(
     stations: Stations, verifier_cameras: TwinVerifierCameras
 ) -> None:
-    results = [r for r in show(stations, [SEED], verifier_cameras) if r.judge == CAMERAS]
+    results = list(show(stations, [SEED], verifier_cameras))
+    assert {r.judge for r in results} == {CAMERAS}
     assert len(results) == len(module("fakes").STATES)
     require_undeceived(results)
 
