@@ -294,7 +294,7 @@ class Fleet:
                     self._note("left aside", found.station, found.said)
         elif wait_s and aside and not self._paused:
             raise ResetFailed(_all_aside(aside))
-        else:
+        elif wait_s:
             self.clock.wait(wait_s)
 
     def _carry_out(self, requests: Requests) -> None:
