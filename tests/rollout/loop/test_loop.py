@@ -39,6 +39,7 @@ TINY = LoopSettings(
     seed=1,
     target=0.9,
     demonstrations=2,
+    demonstration_starts="drawn",  # at once: `spread` places a thousand
     start_episodes=8,
     collect=3,
     max_pairs=40,
