@@ -122,7 +122,8 @@ def _per_hour(every: FloatArray, good: np.ndarray[Any, Any], seed: int) -> Inter
 
 def _means(values: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Return means of resamples, (RESAMPLES,)."""
-    return np.array([rng.choice(values, len(values)).mean() for _ in range(RESAMPLES)])
+    means: FloatArray = rng.choice(values, (RESAMPLES, len(values))).mean(axis=1)
+    return means
 
 
 def text(figures: dict[str, Any]) -> str:

@@ -37,7 +37,6 @@ def test_intervals_of_times_hold_the_true_quantile_often_enough(share: float, co
     assert holds >= 0.95 * 400 - 3 * math.sqrt(400 * 0.95 * 0.05)
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(("rate", "count"), [(0.5, 40), (0.95, 100), (1.0, 60), (0.01, 50)])
 def test_intervals_of_successes_an_hour_hold_the_true_one(rate: float, count: int) -> None:
     rng = np.random.default_rng(2)
