@@ -20,7 +20,7 @@ from tests.inputs.entry import TAKEN, TOLD
 
 def instruction(text: str) -> Callable[[Path], object]:
     """A table of one task, in these words."""
-    return file(TASKS, parquet(task_index=[0], task=[text]))
+    return lambda folder: file(TASKS, parquet(task_index=[0], task=[text]))(folder)
 
 
 def left_alone(trembling: float) -> Spoil:
