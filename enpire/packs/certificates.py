@@ -1,16 +1,20 @@
 """Whether a task's certificate still counts: it names the packs that it was measured for.
 
+What packs do hangs on the physics and on enpire, too, so other versions of these are told.
+
 `enpire/certification/certificate.py` writes and reads what was measured. This module needs none of
 that, so that a list of tasks is quick.
 """
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
 
 from enpire.errors import EnpireError, PackError
 from enpire.json_text import parsed
 from enpire.packs.finder import CERTIFICATE, find
+from enpire.version import __version__
 
 
 def changed_packs(folder: Path) -> tuple[str, ...] | None:
@@ -21,25 +25,42 @@ def changed_packs(folder: Path) -> tuple[str, ...] | None:
     Raises:
         PackError: the certificate cannot be read.
     """
-    path = folder / CERTIFICATE
-    try:
-        packs: dict[str, str] = parsed(path.read_text(encoding="utf-8"))["packs"]
-        return tuple(name for name, sha256 in packs.items() if _now(name, folder) != sha256)
-    except FileNotFoundError:
+    said = _read(folder)
+    if said is None:
         return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise PackError(f"{path} is no certificate ({error}): delete it") from error
+    return tuple(name for name, sha256 in said["packs"].items() if _now(name, folder) != sha256)
 
 
 def certificate_state(folder: Path) -> str:
     """One phrase for a person on the certificate of the task in `folder`."""
     try:
-        changed = changed_packs(folder)
+        changed, said = changed_packs(folder), _read(folder)
     except PackError as error:
         return str(error)
-    if changed is None:
+    if changed is None or said is None:
         return "not certified"
-    return f"certificate is old: {', '.join(changed)} changed since" if changed else "certified"
+    if changed:
+        return f"certificate is old: {', '.join(changed)} changed since"
+    here = {"enpire": __version__, "mujoco": version("mujoco")}
+    measured = said["versions"]
+    other = [f"{name} {then}" for name in here if (then := measured.get(name)) != here[name]]
+    return f"certified, but with {' and '.join(other)}" if other else "certified"
+
+
+def _read(folder: Path) -> dict[str, dict[str, str]] | None:
+    """Return what the certificate in a task's folder says; None where there is none.
+
+    Raises:
+        PackError: it cannot be read.
+    """
+    path = folder / CERTIFICATE
+    try:
+        said = parsed(path.read_text(encoding="utf-8"))
+        return {part: dict(said[part]) for part in ("packs", "versions")}
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise PackError(f"{path} is no certificate ({error}): delete it") from error
 
 
 def _now(name: str, folder: Path) -> str:

@@ -6,11 +6,13 @@ import json
 import shutil
 from pathlib import Path
 
+import mujoco
 import pytest
 
 from enpire.cli import main
 from enpire.packs import find
 from enpire.packs.certificates import certificate_state, changed_packs
+from enpire.version import __version__
 
 
 @pytest.fixture
@@ -23,7 +25,8 @@ def task(tmp_path: Path) -> Path:
         "robots/so101": find("robots", "so101").sha256,
         "sim/bench": find("sim", "bench").sha256,
     }
-    (folder / "certificate.json").write_text(json.dumps({"packs": packs}))
+    versions = {"enpire": __version__, "mujoco": mujoco.__version__, "scipy": "0.1"}
+    (folder / "certificate.json").write_text(json.dumps({"packs": packs, "versions": versions}))
     return folder
 
 
@@ -42,6 +45,17 @@ def test_a_changed_task_and_a_robot_that_is_gone_make_it_old(task: Path) -> None
     assert changed_packs(task) == ("tasks/pick_cube", "robots/gone")
     expected = "certificate is old: tasks/pick_cube, robots/gone changed since"
     assert certificate_state(task) == expected
+
+
+def test_other_physics_and_another_enpire_are_told(task: Path) -> None:
+    file = task / "certificate.json"
+    content = json.loads(file.read_text())
+    content["versions"]["mujoco"] = "3.3.0"
+    file.write_text(json.dumps(content))
+    assert certificate_state(task) == "certified, but with mujoco 3.3.0"
+    content["versions"]["enpire"] = "0.0.9"
+    file.write_text(json.dumps(content))
+    assert certificate_state(task) == "certified, but with enpire 0.0.9 and mujoco 3.3.0"
 
 
 def test_no_certificate_and_a_broken_one_are_told_apart(task: Path) -> None:

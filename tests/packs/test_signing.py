@@ -29,7 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def certify(folder: Path, passed: bool = True) -> None:
     row = {"check": "nothing", "counted": "solved", "k": 0, "n": 9, "passed": passed}
     packs = {"tasks/mine": find("tasks", "mine").sha256}
-    (folder / CERTIFICATE).write_text(json.dumps({"packs": packs, "checks": [row]}))
+    (folder / CERTIFICATE).write_text(json.dumps({"packs": packs, "versions": {}, "checks": [row]}))
 
 
 def sign(sha256: str = "") -> int:
