@@ -139,8 +139,8 @@ class BareCritics:
         """Begin where `learner` is, which is not changed."""
         whole, chooser = buffer.whole, learner.chooser
         with torch.no_grad():
-            seen, shown = chooser.see(whole.seen), chooser.show(whole.actions)
-        self.inputs = torch.cat([seen, shown], dim=1)
+            seen = chooser.see(whole.seen)
+            self.inputs = torch.cat([seen, chooser.show(seen, whole.actions)], dim=1)
         self.later, self.reward = whole.later, whole.reward
         self.discount, self.followed = whole.discount, whole.followed
         self.shown = int(SHOWN * len(whole))

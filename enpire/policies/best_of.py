@@ -20,20 +20,21 @@ import json
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from enpire.environment import StationBackend
+from enpire.environment import RelativeTarget, StationBackend
 from enpire.errors import PolicyError
 from enpire.policies.chunk_sampler import ChunkSampler
 from enpire.policies.composed import Composed
 from enpire.policies.description import described
 from enpire.policies.network import ChunkModule
 from enpire.policies.policy_runner import PolicyState
+from enpire.policies.relative import places, read_relative
 from enpire.policies.retracing import Path
 from enpire.policies.spec import ChunkSpec
 from enpire.policies.vision import SeeingController
@@ -41,6 +42,8 @@ from enpire.types import Float32Array, Image
 
 CHUNK_LIMIT = 4.0  # spreads at which the actions that critics are shown are clipped
 LEAST_SPREAD = 0.05  # of an action, as critics are shown it: one that hardly varies is no noise
+LEAST_WAY = 0.001  # likewise of a way from where a joint is: ways are far narrower
+USUAL_SPREAD = 0.5  # of an action that moves a hand, by which `noise` was found
 NOISE_LIMIT = 4.0  # standard deviations at which a variation is clipped
 RETIRED = ("patience", "tries", "clock")  # when to go back, as earlier versions said
 FIRST = 0.1  # of usual weights, those of a last layer to begin with
@@ -60,7 +63,8 @@ class ChooserSpec:
     it goes on for, at least, before it goes back for the first time; the second time twice as many,
     and so on; 0 where it never does. waits: chance that it goes on all the same, for as long again;
     of a policy that explores. attempt_lags: how long ago what the value of an attempt sees was,
-    newest last [periods]; none: as `lags`.
+    newest last [periods]; none: as `lags`. relative: entries of an action that are shown to critics
+    as ways from where what they move is seen, and varied as much as these ways are wide.
     """
 
     observation: int
@@ -77,6 +81,7 @@ class ChooserSpec:
     margin: float = 0.0
     waits: float = 0.0
     attempt_lags: tuple[int, ...] = ()
+    relative: tuple[RelativeTarget, ...] = ()
 
     @property
     def seen(self) -> int:
@@ -105,7 +110,7 @@ class ChooserSpec:
                 "this policy goes back by the clock, or as its critics say, which this version "
                 "does not: use it with the version that made it"
             )
-        return spec
+        return replace(spec, relative=read_relative(spec.relative, spec.observation, spec.action))
 
 
 class CriticEnsemble(nn.Module):
@@ -158,9 +163,18 @@ class Chooser(ChunkModule):
         seen = self.normalised(history)
         return seen.flatten(1)
 
-    def show(self, chunk: Tensor) -> Tensor:
-        """Return what critics are shown (batch, size) of chunks (batch, chunk, act)."""
-        shown = (chunk - self.centre) / self.spread.clamp_min(LEAST_SPREAD)
+    def show(self, seen: Tensor, chunk: Tensor) -> Tensor:
+        """Return what critics are shown (batch, size) of chunks (batch, chunk, act).
+
+        seen: what they are shown of the moments, (batch, lags * observation).
+        """
+        spec, unit = self.spec, self.spread.clamp_min(LEAST_SPREAD)
+        if spec.relative:
+            newest = self.mean + self.std * seen[:, None, -spec.observation :]
+            chunk = chunk - places(spec.relative, newest, spec.action)
+            ways = [target.done for target in spec.relative]
+            unit[ways] = self.spread[ways].clamp_min(LEAST_WAY)
+        shown = (chunk - self.centre) / unit
         return shown.clamp(-CHUNK_LIMIT, CHUNK_LIMIT).flatten(1)
 
     def values(
@@ -175,7 +189,7 @@ class Chooser(ChunkModule):
         critics: others than its own; chosen: places of those that are asked.
         """
         asked = self.critics if critics is None else critics
-        values: Tensor = asked(torch.cat([seen, self.show(chunk)], dim=1), chosen)
+        values: Tensor = asked(torch.cat([seen, self.show(seen, chunk)], dim=1), chosen)
         return values
 
     def chances(self, seen: Tensor) -> Float32Array:
@@ -203,6 +217,8 @@ class Chooser(ChunkModule):
         drawn = rng.standard_normal((len(chunks), 1, len(spec.varied)), np.float32)
         offset = torch.zeros(len(chunks), 1, spec.action)
         offset[:, :, list(spec.varied)] = torch.from_numpy(drawn.clip(-NOISE_LIMIT, NOISE_LIMIT))
+        for target in spec.relative:
+            offset[:, :, target.done] *= self.spread[target.done] / USUAL_SPREAD
         return (chunks + spec.noise * offset).clamp(-1.0, 1.0)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from enpire.environment import Readings
+from enpire.environment import Readings, RelativeTarget
 from enpire.errors import PolicyError
 from enpire.policies import (
     BestOfPolicy,
@@ -99,6 +99,25 @@ def test_a_variation_is_one_offset_for_a_chunk_and_leaves_grippers_alone() -> No
     assert torch.allclose(offset, offset[:, :1].expand_as(offset), atol=1e-6)
     assert float(offset[:, 0, [0, 2]].std()) == pytest.approx(0.1, rel=0.2)
     assert float(made.varied(chunks + 5.0, np.random.default_rng(0)).abs().max()) <= 1.0
+
+
+TARGETS = (RelativeTarget(done=0, seen=1, scale=0.5),)
+
+
+def test_targets_of_joints_are_shown_and_varied_as_ways() -> None:
+    made = chooser(replace(SHAPE, noise=0.1, relative=TARGETS))
+    made.spread[0] = 0.01
+    history = torch.randn(6, len(SHAPE.lags), 5)
+    made.mean.copy_(torch.randn(5))
+    made.std.copy_(torch.rand(5) + 0.5)
+    chunks = torch.zeros(6, 4, 3)
+    chunks[:, :, 0] = 0.5 * history[:, -1:, 1] + 0.02  # two spreads from where the joint is
+    shown = made.show(made.see(history), chunks).view(6, 4, 3)
+    assert torch.allclose(shown[:, :, 0], torch.tensor(2.0), atol=1e-3)
+    assert torch.equal(shown[:, :, 1:], torch.zeros(6, 4, 2))
+    offset = made.varied(torch.zeros(999, 4, 3), np.random.default_rng(0))[:, 0]
+    assert float(offset[:, 0].std()) == pytest.approx(0.1 * 0.01 / 0.5, rel=0.1)
+    assert float(offset[:, 2].std()) == pytest.approx(0.1, rel=0.1)
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.3])

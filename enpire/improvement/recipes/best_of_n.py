@@ -286,14 +286,15 @@ class BestOfLearner:
             back=-(-settings.back // of.execute) if margin else 0,
             margin=margin,  # joint actions are no ways that could be taken back
             attempt_lags=settings.attempt_lags,
+            relative=self._given.relative,
         )
         made = Chooser(spec)
-        shown = scales(replace(moments.data, symmetry=self._symmetry))
+        data = replace(moments.data, symmetry=self._symmetry)
+        shown = scales(data, relative=spec.relative)
         made.mean.copy_(asked.seen.beside(shown.mean))
         made.std.copy_(asked.seen.beside(shown.std).clamp_min(MIN_STD))
         made.centre.copy_(shown.action_mean)
-        # A base's own spread may be of ways from where joints are; critics are shown targets.
-        made.spread.copy_(shown.action_std if self._given.relative else asked.spread)
+        made.spread.copy_(shown.action_std if spec.relative else asked.spread)
         return made
 
 
