@@ -29,6 +29,7 @@ GAIN = 0.3  # share of what is left that the hand goes in a control period
 GROWS = 0.15
 NEAR, FINE = (0.012, 0.12), (0.0015, 0.02)  # when it is there: [m], [rad]
 FELT = 4.0  # push from below at which a hand that goes down has touched something [N]
+HELD_UP = 2.0  # the same of one that comes no nearer: the arm may push no harder [N]
 CLOSING = 0.2  # of the gripper action in a control period, at most
 PATIENCE = 25  # control periods in which the hand comes no nearer
 STRAYS = 5.0  # further from where it goes than it was, in full actions
@@ -120,7 +121,11 @@ class Hand:
         turn = Rotation.from_matrix(frame @ now.T).as_rotvec()
         near = FINE if move.fine else NEAR
         there = np.linalg.norm(shift) < near[0] and np.linalg.norm(turn) < near[1]
-        touched = move.gentle and push - self._pushed > FELT
+        left = float(np.linalg.norm(shift) / self._scale[0] + np.linalg.norm(turn) / self._scale[3])
+        if self._periods == 1 or left < self._left - 0.2:
+            self._left, self._nearer = left, self._periods
+        stalls = not self._arrived and self._periods - self._nearer > PATIENCE
+        touched = move.gentle and push - self._pushed > (HELD_UP if stalls else FELT)
         if there or touched or self._arrived:
             self._arrived += 1
         if self._arrived > move.rest and abs(self.grip - move.grip) < 0.01:
@@ -128,12 +133,8 @@ class Hand:
             if move.gentle and not there and move.frame[2, 0] > -0.5:
                 self._stay(move, hand)
             return None, True
-        left = float(np.linalg.norm(shift) / self._scale[0] + np.linalg.norm(turn) / self._scale[3])
-        if self._periods == 1 or left < self._left - 0.2:
-            self._left, self._nearer = left, self._periods
         strays = left > self._left + STRAYS
-        stalls = not self._arrived and self._periods - self._nearer > PATIENCE
-        if strays or stalls or (runs and not (move.careful or self._arrived)):
+        if strays or (stalls and not touched) or (runs and not (move.careful or self._arrived)):
             self._give_up()
             return None, False
         self.grip += float(np.clip(move.grip - self.grip, -CLOSING, CLOSING))

@@ -213,6 +213,24 @@ def test_a_hand_that_has_touched_something_on_its_way_closes_there() -> None:
     np.testing.assert_allclose(skills._hand.moves[0].to, (0.40, -0.10, 0.15))
 
 
+@pytest.mark.parametrize("felt", [1.0, 3.0])
+def test_a_hand_that_comes_no_nearer_has_touched_what_holds_it_up(felt: float) -> None:
+    stations = build_stations("tool_use", 1, 1)
+    _, skills = lies(stations, (0.42, -0.05, 0.12), Rotation.identity())
+    moving, hand = module(stations, "moving"), skills._hand
+    frame, to = module(stations, "finding").down(0.0), np.array([0.40, -0.10, 0.0125])
+    hand.moves.extend([moving.Move(to, frame, 0.95, gentle=True), moving.Move(to, frame, 0.15)])
+    readings = Felt((0.40, -0.10, 0.025), (0.0,) * 3, frame @ module(stations, "layout").HAND)
+    readings.joints = np.full((1, 2, 6), 0.8)
+    hand.step(readings)
+    readings.wrist_force[0, 1, 2] = -felt
+    for _ in range(moving.PATIENCE + 1):
+        assert len(hand.moves) == 2
+        hand.step(readings)
+    assert hand.gave_up == (felt < 2.0)
+    assert len(hand.moves) == (0 if felt < 2.0 else 1), "it closes there"
+
+
 def test_fingers_that_do_not_open_are_not_torn_at() -> None:
     stations = build_stations("tool_use", 1, 1)
     seen, skills = lies(stations, (0.40, -0.05, 0.185), Rotation.identity())
