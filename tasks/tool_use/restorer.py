@@ -235,7 +235,8 @@ class PutBack(Restorer):
         One that is pitched in the hand may need it to point up further than the wrist bends.
         """
         frame, from_pivot, place = self._upright_in_hand(seen)
-        can = bend(place + from_pivot + (0.0, 0.0, FUNNEL), frame[:, 0]) < CARRIES
+        ways = (place + from_pivot + (0.0, 0.0, z) for z in (FUNNEL, DEEP))
+        can = all(bend(at, frame[:, 0]) < CARRIES for at in ways)
         return can and bool(seen.hand_frame[:, 2] @ seen.frame[:, 2] > 0.0)
 
     def _upright_in_hand(self, seen: Situation) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -318,6 +318,20 @@ def test_a_cutter_that_stands_in_its_stand_is_let_go_of_before_it_is_taken_anew(
     assert not skills._holds
 
 
+def test_a_cutter_that_is_pitched_is_laid_down_where_the_wrist_does_not_lower_it() -> None:
+    stations = build_stations("tool_use", 1, 1)
+    finding, restorer = module(stations, "finding"), module(stations, "restorer")
+    for pitch in (0.0, 0.2):
+        seen, skills = lies(stations, (0.42, -0.04, 0.167), Rotation.from_euler("y", pitch))
+        seen = replace(seen, hand=seen.handles)
+        frame, from_pivot, place = skills._upright_in_hand(seen)
+        over = place + from_pivot + (0.0, 0.0, restorer.FUNNEL)
+        assert finding.bend(over, frame[:, 0]) < restorer.CARRIES, "it gets over the stand"
+        skills._plan(seen)
+        lays = all(move.frame[2, 0] < -0.9 for move in skills._hand.moves)
+        assert lays == (pitch > 0.0)
+
+
 def test_a_hand_takes_a_cutter_from_its_stand_no_further_up_than_its_wrist_bends() -> None:
     stations = build_stations("tool_use", 1, 1)
     finding, layout = module(stations, "finding"), module(stations, "layout")
@@ -378,3 +392,22 @@ def test_what_falls_slides_to_the_floor_where_a_hand_gets_at_it(at: tuple[float,
     assert z < 0.03
     assert 0.20 < x < 0.60
     assert -0.41 < y < 0.13
+
+
+@pytest.mark.parametrize("at", [(0.30, 0.09, 0.10), (0.55, -0.10, 0.10)])  # to the left; forward
+def test_what_is_flung_at_a_panel_does_not_stick_in_it(at: tuple[float, ...]) -> None:
+    stations = build_stations("tool_use", 1, 1)
+    twin, model = stations.twin, stations.twin.model
+    cutter, speed = model.joint("task_cutter").qposadr[0], model.joint("task_cutter").dofadr[0]
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        stations.place(0, stations.task.sample(np.random.default_rng(0)))
+        twin.eq_active[0, model.equality("reset_cutter").id] = 0.0
+        turn = Rotation.random(random_state=rng).as_quat(scalar_first=True)
+        twin.qpos[0, cutter : cutter + 7] = (*at, *turn)
+        twin.qvel[0, speed : speed + 3] = (0.0, 2.0, 0.0) if at[0] < 0.4 else (2.0, 0.0, 0.0)
+        twin.advance(0, 750)
+        _, data = twin.simulation(0)
+        x, y, z = twin.qpos[0, cutter : cutter + 3]
+        assert (x < 0.64, y < 0.18, z > 0.0) == (True, True, True)
+        assert data.contact.dist.min() > -0.002
