@@ -2,7 +2,7 @@
 
 An error of 1% of a joint's range is millimetres at the hand, and of the way that a chunk goes it is
 much less. So targets of joints are taken from where the joints are when the chunk is asked for, as
-in pi0 (Black et al. 2024, arXiv 2410.24164) and UMI (Chi et al. 2024, arXiv 2402.10329).
+in pi0 (Black et al. 2024, arXiv 2410.24164).
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def test_a_world_of_other_arms_is_refused(world: Path) -> None:
     [
         ('name = "arm/latency"', 'name = "arm/payload"', "twice"),
         ("correlation = [1.0", "correlation = [0.5", "no correlation matrix"),
-        ('dynamics = "dynamics.toml"', 'dynamics = "no.toml"', "is missing"),
+        ('dynamics = "dynamics.toml"', 'dynamics = "no.toml"', "is not in the pack"),
     ],
 )
 def test_a_file_that_says_something_else_is_refused(world, tmp_path, line, by, match) -> None:
