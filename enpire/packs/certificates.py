@@ -26,20 +26,18 @@ def changed_packs(folder: Path) -> tuple[str, ...] | None:
         PackError: the certificate cannot be read.
     """
     said = _read(folder)
-    if said is None:
-        return None
-    return tuple(name for name, sha256 in said["packs"].items() if _now(name, folder) != sha256)
+    return None if said is None else _changed(said["packs"], folder)
 
 
 def certificate_state(folder: Path) -> str:
     """One phrase for a person on the certificate of the task in `folder`."""
     try:
-        changed, said = changed_packs(folder), _read(folder)
+        said = _read(folder)
     except PackError as error:
         return str(error)
-    if changed is None or said is None:
+    if said is None:
         return "not certified"
-    if changed:
+    if changed := _changed(said["packs"], folder):
         return f"certificate is old: {', '.join(changed)} changed since"
     here = {"enpire": __version__, "mujoco": version("mujoco")}
     measured = said["versions"]
@@ -61,6 +59,10 @@ def _read(folder: Path) -> dict[str, dict[str, str]] | None:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise PackError(f"{path} is no certificate ({error}): delete it") from error
+
+
+def _changed(packs: dict[str, str], folder: Path) -> tuple[str, ...]:
+    return tuple(name for name, sha256 in packs.items() if _now(name, folder) != sha256)
 
 
 def _now(name: str, folder: Path) -> str:
