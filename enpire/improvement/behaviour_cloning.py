@@ -201,9 +201,10 @@ def worth_cloning(given: RecipeInputs, chosen: Sequence[Episode]) -> list[Flags]
 
 
 def _normalising[P: ChunkPolicy | FlowPolicy | PicturePolicy](policy: P, data: Examples) -> P:
-    of = scales(data)
     if isinstance(policy, FlowPolicy):
         of = scales(data, policy.spec.heading, policy.spec.relative)
+    else:
+        of = scales(data)
     policy.mean.copy_(of.mean)
     policy.std.copy_(of.std.clamp_min(MIN_STD))
     policy.centre.copy_(of.action_mean)

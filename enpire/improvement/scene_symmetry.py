@@ -25,7 +25,7 @@ from enpire.environment import (
 )
 from enpire.improvement.data import Examples
 from enpire.policies.heading import actions_along, history_along, turn_plane
-from enpire.policies.relative import places
+from enpire.policies.relative import ways_of
 
 MIRRORED = 0.5  # share of examples that are seen in the mirror, where there is one
 LED = 0.5  # share of examples that show setpoints further ahead than they were
@@ -57,7 +57,7 @@ def scales(
         if not relative:
             return Scales(*_spread(rows), data.action_mean, data.action_std)
         newest = data.rows[data.window[:, -1:]]
-        ways = (data.actions - places(relative, newest, data.actions.shape[2]))[data.valid]
+        ways = ways_of(relative, newest, data.actions)[data.valid]
         return Scales(*_spread(rows), ways.mean(dim=0), ways.std(dim=0))
     rows, actions = data.rows[data.window[:, -1:]], data.actions[:, :1]
     rows, actions = moved(data.symmetry, rows, actions, torch.Generator().manual_seed(0))

@@ -34,7 +34,7 @@ from enpire.policies.composed import Composed
 from enpire.policies.description import described
 from enpire.policies.network import ChunkModule
 from enpire.policies.policy_runner import PolicyState
-from enpire.policies.relative import places, read_relative
+from enpire.policies.relative import read_relative, ways_of
 from enpire.policies.retracing import Path
 from enpire.policies.spec import ChunkSpec
 from enpire.policies.vision import SeeingController
@@ -171,7 +171,7 @@ class Chooser(ChunkModule):
         spec, unit = self.spec, self.spread.clamp_min(LEAST_SPREAD)
         if spec.relative:
             newest = self.mean + self.std * seen[:, None, -spec.observation :]
-            chunk = chunk - places(spec.relative, newest, spec.action)
+            chunk = ways_of(spec.relative, newest, chunk)
             ways = [target.done for target in spec.relative]
             unit[ways] = self.spread[ways].clamp_min(LEAST_WAY)
         shown = (chunk - self.centre) / unit

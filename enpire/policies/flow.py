@@ -51,7 +51,7 @@ from enpire.policies.network import (
     with_weights,
 )
 from enpire.policies.policy_runner import PolicyController, PolicyState
-from enpire.policies.relative import places, places_of
+from enpire.policies.relative import actions_of, ways_of
 from enpire.policies.spec import FlowSpec
 from enpire.policies.vision import NOTHING, ObservationMask
 from enpire.twin.native import compiled
@@ -122,12 +122,12 @@ class FlowPolicy(ChunkModule):
         """Actions (batch, chunk, act) of chunks in units of the flow, for who sees `history`."""
         done = self.centre + self.spread * x.view(-1, self.spec.chunk, self.spec.action)
         back = actions_back(self.spec.heading, history, done)
-        return back + places(self.spec.relative, history, self.spec.action)
+        return actions_of(self.spec.relative, history, back)
 
     def in_units(self, actions: Tensor, history: Tensor) -> Tensor:
         """The inverse of `actions`, (batch, chunk x act)."""
-        way = actions - places(self.spec.relative, history, self.spec.action)
-        done = actions_along(self.spec.heading, history, way)
+        ways = ways_of(self.spec.relative, history, actions)
+        done = actions_along(self.spec.heading, history, ways)
         return ((done - self.centre) / self.spread).flatten(1)
 
     def chosen(self, seen: Tensor, drawn: Tensor) -> Tensor:
@@ -236,9 +236,8 @@ class FlowInference:
         else:
             network, deviation = self._steer
             x = steer(network(seen), deviation, drawn)
-        there = places_of(spec.relative, history, spec.action)
         if left is not None:
-            left = left - there
+            left = ways_of(spec.relative, history, left)
             if heading is not None:
                 left = heading.actions(history, left, back=False)
         pending = np.zeros((len(x), 0), np.float32) if left is None else left.reshape(len(x), -1)
@@ -255,7 +254,7 @@ class FlowInference:
         actions: Float32Array = scaled(x, self._spread, self._centre).reshape(size)
         if heading is not None:
             actions = heading.actions(history, actions, back=True)
-        return at_levels(actions + there, spec.levels)
+        return at_levels(actions_of(spec.relative, history, actions), spec.levels)
 
 
 class FlowController(PolicyController):

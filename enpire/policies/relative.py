@@ -36,25 +36,32 @@ def read_relative(said: Any, observation: int, action: int) -> tuple[RelativeTar
     return targets
 
 
-def places(targets: tuple[RelativeTarget, ...], history: Tensor, action: int) -> Tensor:
-    """Return where things are as actions that would leave them there, (batch, 1, action).
+def ways_of[V: (Tensor, Float32Array)](
+    targets: tuple[RelativeTarget, ...], history: V, actions: V
+) -> V:
+    """Return actions (batch, chunk, act) with each target as the way to it from where things are.
 
-    Of what is no relative target it is 0. history: observations (batch, history, obs).
+    history: what is seen where they begin, observations (batch, history, obs).
     """
-    there = history.new_zeros(len(history), 1, action)
-    for each in targets:
-        there[:, 0, each.done] = each.scale * history[:, -1, each.seen]
-    return there
+    return _shifted(targets, history, actions, -1.0)
 
 
-def places_of(
-    targets: tuple[RelativeTarget, ...], history: Float32Array, action: int
-) -> Float32Array:
-    """Return the same as `places`, of arrays."""
-    there = np.zeros((len(history), 1, action), np.float32)
+def actions_of[V: (Tensor, Float32Array)](
+    targets: tuple[RelativeTarget, ...], history: V, ways: V
+) -> V:
+    """Return the inverse of `ways_of`."""
+    return _shifted(targets, history, ways, 1.0)
+
+
+def _shifted[V: (Tensor, Float32Array)](
+    targets: tuple[RelativeTarget, ...], history: V, values: V, sign: float
+) -> V:
+    if not targets:
+        return values
+    shifted = values + 0.0  # a copy, of either kind
     for each in targets:
-        there[:, 0, each.done] = np.float32(each.scale) * history[:, -1, each.seen]
-    return there
+        shifted[..., each.done] += sign * each.scale * history[:, -1:, each.seen]
+    return shifted
 
 
 def _fits(target: RelativeTarget, observation: int, action: int) -> bool:

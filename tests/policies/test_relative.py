@@ -12,7 +12,7 @@ import torch
 from enpire.environment import RelativeTarget
 from enpire.errors import PolicyError
 from enpire.policies import FlowPolicy, FlowSpec
-from enpire.policies.relative import places, read_relative
+from enpire.policies.relative import actions_of, read_relative, ways_of
 from tests.policies.test_flow import policy
 
 # two joints, of which actions say where they are to be in other units, and a gripper
@@ -30,10 +30,14 @@ def drawn(rows: int = 6) -> np.ndarray:
     return np.random.default_rng(3).standard_normal((rows, 12)).astype(np.float32)
 
 
-def test_places_are_those_of_the_newest_moment_in_units_of_actions() -> None:
+def test_ways_are_from_the_newest_moment_in_units_of_actions() -> None:
     history = torch.tensor([[[9.0, 9.0, 9.0, 9.0], [0.4, -0.1, 5.0, 5.0]]])
-    np.testing.assert_allclose(places(TARGETS, history, 3), [[[0.2, -0.2, 0.0]]], atol=1e-7)
-    assert not places((), history, 3).any()
+    actions = torch.zeros(1, 1, 3)
+    np.testing.assert_allclose(ways_of(TARGETS, history, actions), [[[-0.2, 0.2, 0.0]]], atol=1e-7)
+    assert not actions.any(), "they stay as they are"
+    assert not ways_of((), history, actions).any()
+    there = actions_of(TARGETS, history.numpy(), actions.numpy())
+    np.testing.assert_allclose(there, [[[0.2, -0.2, 0.0]]], atol=1e-7)
 
 
 def test_from_elsewhere_the_same_way_leads_elsewhere() -> None:
