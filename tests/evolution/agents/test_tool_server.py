@@ -60,7 +60,9 @@ def test_a_client_lists_and_calls_tools(at: Path) -> None:
     async def talk() -> list[Any]:
         words = ["-I", "-S", bridge.__file__, str(at)]
         there = StdioServerParameters(command=sys.executable, args=words)
-        async with stdio_client(there) as streams, ClientSession(*streams) as session:
+        # Its own default is the stderr of the moment that it was imported at: perhaps a test's.
+        client = stdio_client(there, errlog=sys.__stderr__ or sys.stderr)
+        async with client as streams, ClientSession(*streams) as session:
             await session.initialize()
             return [
                 await session.list_tools(),
