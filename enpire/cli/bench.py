@@ -42,6 +42,7 @@ store: how fast episodes are written and read back, beside a copy of the same by
 writer and loader.
 loop: what a loop spends its processor time on: physics, policies, learning, the store, the rest.
 vector: a task's stations beside Gymnasium's vector environments of a plain single one.
+stations: episodes of a processor second, with 1 to 256 stations that run the same ones.
 start: how long `enpire --help` and a first simulated step take, and how much memory.
 dash: how much more processor time a loop takes while a browser shows its dashboard.
 All but twin need a checkout."""
@@ -60,6 +61,7 @@ SUBJECTS = [
     "safety",
     "selection",
     "start",
+    "stations",
     "statistics",
     "store",
     "twin",
@@ -116,7 +118,8 @@ def add_options(parser: Parser) -> None:
             type=positive,
             default=5,
             metavar="N",
-            help="of each side of act, learner, start, store and vector; loops of loop; default 5",
+            help="of each side of act, learner, start, stations, store and vector; loops of loop; "
+            "default 5",
         )
         for name in WITH_OPTIONS:
             _subject(name).add_options(parser)
