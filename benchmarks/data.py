@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Subset
 
+from benchmarks.turns import TurnRatio
 from enpire.datasets.columns import ACTION, STATE, Layout
 from enpire.datasets.exporting import BACKEND, export
 from enpire.environment import PolicyCameras
@@ -50,13 +51,12 @@ Epoch = Callable[[], Iterator[object]]
 class DataBench:
     """What was measured. Rates are medians over blocks [samples/s].
 
-    ratio: median over blocks of ours by the fastest of LeRobot's; ratio_range: least and largest.
-    lerobot: each way to load, by name. open_s, lerobot_open_s: from the files to the first batch,
-    by one process. ours holds all pictures in memory.
+    ratio: of ours to the fastest of LeRobot's. lerobot: each way to load, by name. open_s,
+    lerobot_open_s: from the files to the first batch, by one process. ours holds all pictures in
+    memory.
     """
 
-    ratio: float
-    ratio_range: tuple[float, float]
+    ratio: TurnRatio
     ours: float
     lerobot: dict[str, float]
     open_s: float
@@ -119,10 +119,8 @@ def bench_data(
         for name, epoch in epochs.items():
             rates[name].append(_rate(epoch, batch))
     fastest = [max(block) for block in zip(*rates.values(), strict=True)]
-    ratios = [mine / other for mine, other in zip(ours, fastest, strict=True)]
     return DataBench(
-        ratio=statistics.median(ratios),
-        ratio_range=(min(ratios), max(ratios)),
+        ratio=TurnRatio.of(ours, fastest),
         ours=statistics.median(ours),
         lerobot={name: statistics.median(each) for name, each in rates.items()},
         open_s=open_s,

@@ -20,6 +20,7 @@ import numpy as np
 import torch
 
 from benchmarks.data import held
+from benchmarks.turns import TurnRatio
 from enpire.datasets.exporting import BACKEND, export
 from enpire.datasets.synthetic import shapes, smooth_pictures, synthetic_episodes
 from enpire.improvement.recipes.finetune import FineTuner, FineTuning, Windows, adapted
@@ -41,13 +42,9 @@ LOOK_S = 0.5  # between looks at how busy a GPU is
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Ours beside LeRobot's. ratio: how many times as quick ours is, median over blocks.
+    """Ours beside LeRobot's. ratio: how many times as quick ours is."""
 
-    ratio_range: least and largest.
-    """
-
-    ratio: float
-    ratio_range: tuple[float, float]
+    ratio: TurnRatio
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,10 +190,8 @@ def _answering(policy: LeRobotPolicy, model: LeRobotModel, batch: int, effort: E
         for way, blocks in zip(ways, taken, strict=True):
             blocks.append([_seconds(way) for _ in range(effort.calls)])
     medians = [[statistics.median(block) for block in blocks] for blocks in taken]
-    ratios = [other / mine for mine, _, other in zip(*medians, strict=True)]
     return Answering(
-        ratio=statistics.median(ratios),
-        ratio_range=(min(ratios), max(ratios)),
+        ratio=TurnRatio.of(medians[2], medians[0]),
         batch=batch,
         ours=_told(taken[0]),
         together=_told(taken[1]),
@@ -248,12 +243,10 @@ def _learning(
             rate.append(effort.batch * effort.steps / seconds)
             if where.type == "cuda" and watch.busy is not None:
                 used.append(watch.busy)
-    ratios = [mine / other for mine, other in zip(*rates, strict=True)]
     mine, others = (statistics.median(rate) for rate in rates)
     share_ours, share_theirs = (statistics.fmean(used) if used else None for used in shares)
     return LearningSpeed(
-        ratio=statistics.median(ratios),
-        ratio_range=(min(ratios), max(ratios)),
+        ratio=TurnRatio.of(*rates),
         rank=rank,
         learned=sum(values.numel() for values in tuner.learned),
         ours=mine,

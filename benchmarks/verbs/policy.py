@@ -64,16 +64,14 @@ def run(options: Namespace) -> int:
         f"of {size} px; {measured.device}, learning in {measured.precision}"
     )
     for each in measured.answering:
-        low, high = each.ratio_range
         print(
             f"answers to {each.batch}: ours {_ms(each.ours)}, {_ms(each.together)} asked together, "
-            f"LeRobot {_ms(each.lerobot)}; {each.ratio:.2f} [{low:.2f}, {high:.2f}] times as quick"
+            f"LeRobot {_ms(each.lerobot)}; {each.ratio} times as quick"
         )
     for tuned in measured.learning:
-        low, high = tuned.ratio_range
         print(
             f"learning, {_what(tuned)}: ours {tuned.ours:.1f} samples/s, LeRobot "
-            f"{tuned.lerobot:.1f}; {tuned.ratio:.2f} [{low:.2f}, {high:.2f}] times as quick; "
+            f"{tuned.lerobot:.1f}; {tuned.ratio} times as quick; "
             f"first step {tuned.first_s[0]:.1f} s and {tuned.first_s[1]:.1f} s; {_used(tuned)}"
         )
     if options.json:

@@ -40,7 +40,9 @@ act: what an answer of our small policies takes, at 1 and 32 rows, beside torch'
 learner: gradient steps a second of critics and of cloning, beside a bare loop in torch.
 store: how fast episodes are written and read back, beside a copy of the same bytes and LeRobot's
 writer and loader.
+loop: what a loop spends its processor time on: physics, policies, learning, the store, the rest.
 vector: a task's stations beside Gymnasium's vector environments of a plain single one.
+stations: episodes of a processor second, with 1 to 256 stations that run the same ones.
 start: how long `enpire --help` and a first simulated step take, and how much memory.
 dash: how much more processor time a loop takes while a browser shows its dashboard.
 All but twin need a checkout."""
@@ -53,11 +55,13 @@ SUBJECTS = [
     "fit",
     "fleet",
     "learner",
+    "loop",
     "policy",
     "recipes",
     "safety",
     "selection",
     "start",
+    "stations",
     "statistics",
     "store",
     "twin",
@@ -75,6 +79,7 @@ WITH_OPTIONS = [
     "store",
     "act",
     "learner",
+    "loop",
 ]
 
 
@@ -113,7 +118,8 @@ def add_options(parser: Parser) -> None:
             type=positive,
             default=5,
             metavar="N",
-            help="of each side of act, learner, start, store and vector; default 5",
+            help="of each side of act, learner, start, stations, store and vector; loops of loop; "
+            "default 5",
         )
         for name in WITH_OPTIONS:
             _subject(name).add_options(parser)

@@ -32,6 +32,10 @@ POSES = ("qpos", "mocap_pos", "mocap_quat")  # of a state, that say where everyt
 SEEN = ("body_", "geom_", "site_", "mat_", "light_", "tendon_width", "tendon_rgba")
 """How the names of model fields begin that a picture may depend on."""
 
+_WRITTEN = frozenset(getattr(mujoco.MjModel, "_setconst_outputs", MODEL_FIELDS))
+DERIVED = tuple(name for name in MODEL_FIELDS if name in _WRITTEN and "." not in name)
+"""The model fields that `mj_setConst` may write, as MuJoCo says; else all but the options."""
+
 STATE = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 _DIVERGED = [
     int(warning)
@@ -172,9 +176,7 @@ class Twin:
         own = self._own
         own.load(row)
         mujoco.mj_setConst(own.model, own.data)
-        for name in MODEL_FIELDS:
-            if "." in name:  # an option: not derived
-                continue
+        for name in DERIVED:
             values = getattr(own.model, name)
             if not np.array_equal(values, getattr(self.model, name)):
                 self.expand(name)[row] = values

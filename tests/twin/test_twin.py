@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from functools import cache
 
 import mujoco
 import numpy as np
 import pytest
+from mujoco.batch import MODEL_FIELDS
 
 from enpire.packs import find, load_robot, load_world
 from enpire.twin import Scene, Twin, compose
@@ -134,6 +136,24 @@ def test_derived_constants_follow_what_a_station_varies(twin: Twin) -> None:
     assert heavy == pytest.approx(2 * twin.model.body_subtreemass[0])
     assert twin.simulation(2)[0].body_subtreemass[0] == heavy
     assert twin.variation(0)["body_subtreemass"][0] == twin.model.body_subtreemass[0]
+
+
+def test_all_that_mujoco_derives_is_kept_for_a_station(twin: Twin) -> None:
+    twin.expand("body_mass")[1] *= 2.0
+    twin.expand("body_pos")[1] += 0.01
+    twin.expand("dof_armature")[1] *= 3.0
+    twin.set_const(1)
+    whole = copy.copy(twin.model)
+    for name in ("body_mass", "body_pos", "dof_armature"):
+        getattr(whole, name)[...] = twin.variation(1)[name]
+    mujoco.mj_setConst(whole, mujoco.MjData(whole))
+    kept = twin.variation(1)
+    arrays = [name for name in MODEL_FIELDS if "." not in name]
+    for name in arrays:
+        values = kept.get(name, getattr(twin.model, name))
+        np.testing.assert_array_equal(values, getattr(whole, name), name)
+    changed = [n for n in arrays if not np.array_equal(getattr(whole, n), getattr(twin.model, n))]
+    assert len(changed) > 6
 
 
 def test_threads_end_with_their_twin() -> None:

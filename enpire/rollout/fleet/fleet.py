@@ -64,6 +64,7 @@ class Fleet:
         they did after it is lost with the process that died, and counts as idle.
         """
         self.stations = stations
+        self._eventful = stations if isinstance(stations, Eventful) else None
         self.robot_s = robot_s
         self.stepping_s = 0.0  # on the clock, in which the stations stepped
         self.clock: Clock = clock or SimulatedClock()
@@ -167,8 +168,8 @@ class Fleet:
 
     def note_events(self, last: bool = False) -> None:
         """Have noted what has happened on stations; last: the run ends."""
-        if isinstance(self.stations, Eventful):
-            for event in self.stations.new_events(last):
+        if self._eventful is not None:
+            for event in self._eventful.new_events(last):
                 self._note(event.kind, event.station, event.text)
 
     def _hand_out(self) -> None:

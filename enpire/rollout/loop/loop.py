@@ -259,6 +259,7 @@ class Loop:
         """A candidate, made beside the stations; they have the comparison's first episodes done.
 
         A training whose process was killed is begun once more. It goes on from its checkpoint.
+        What trained is let go where the next round learns online, in a process of its own.
         """
         self.writer.flush()
         asked = self._training_request(recipe, number, parent)
@@ -272,7 +273,10 @@ class Loop:
         except TrainerKilledError as error:
             text = f"{error}; it is tried once more, from its checkpoint"
             self._decisions.note(number, RETRIED, text, parent, name)
-            candidate = self._candidate_of(self.trainer.begin(self.run_store, asked))
+            training = self.trainer.begin(self.run_store, asked)
+            candidate = self._candidate_of(training)
+        if is_online(self._recipe(number + 1)):
+            training.cancel()
         text = keep(self.run_store, candidate, name, asked, "candidate" if parent else "incumbent")
         self._decisions.note(number, "trained", text, parent, name, candidate.numbers)
         return name

@@ -21,6 +21,7 @@ from enpire.rollout.loop import loop as loops
 from enpire.rollout.loop import online_rounds, round_decisions
 from enpire.store import Run
 from enpire.types import Episode, Estimate, Purpose
+from tests.improvement.here import Done
 from tests.rollout.loop.test_loop import FAST, SLOW, TINY, Killed, Moves, Steps, go, notes
 
 SETTINGS = replace(TINY, collect=24, target=0.95, max_pairs=20)
@@ -154,6 +155,17 @@ def test_what_is_learned_meanwhile_is_promoted_and_passes(tmp_path: Path) -> Non
 def blocks(process: HereOnline, episodes: list[Episode]) -> list[list[Episode]]:
     by_id = {e.id: e for e in episodes}
     return [[by_id[id] for id in ids] for ids in process.handed]
+
+
+@pytest.mark.parametrize("learns_online", [True, False])
+def test_what_trained_is_let_go_where_the_next_round_learns_online(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learns_online: bool
+) -> None:
+    let_go = []
+    monkeypatch.setattr(Done, "cancel", lambda self: let_go.append(self.asked.number))
+    recipe = Grows() if learns_online else Moves(FAST)
+    go(tmp_path / "run", Moves(SLOW), recipe, settings=SETTINGS)
+    assert let_go == ([0] if learns_online else [])
 
 
 def test_the_learner_goes_on_from_round_to_round(tmp_path: Path, patient: None) -> None:
