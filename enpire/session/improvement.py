@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from enpire.errors import UsageError
 from enpire.packs.finder import GYM, LOOP
+from enpire.real_path import real_path
 from enpire.session.audience import PERSON, Audience
 from enpire.session.loop_settings import (
     OF_RECIPES,
@@ -134,7 +135,7 @@ def begin_loop(
     from enpire.rollout.loop.settings import LoopSettings
 
     if os.sep in task and not foreign:
-        task = str(Path(task).resolve())
+        task = str(real_path(task))
     for name in OF_RECIPES:
         if name in given:
             given[name] = found_from(Path.cwd(), given[name])
