@@ -24,6 +24,7 @@ FILES = 1000  # beside a model that are looked at
 TILT = 0.5  # of it, along a bench that stands askew [m/s^2]
 LONGEST = 0.02  # of a time step [s]
 LARGEST, LARGEST_LOOSE = 50.0, 5.0  # from the middle of a thing that stands, and that moves [m]
+ROUGHEST = 10.0  # coefficient of sliding friction: soft rubber has 4 at most
 NARROWEST = 5.0  # that a camera sees [deg]; a lens of 400 mm sees more
 # Of a hinge whose ends are told: a whole range in rad that was read as degrees, and one in degrees
 # that was read as rad.
@@ -147,6 +148,13 @@ def _require_physical(model: mujoco.MjModel, robot: Robot, world: World) -> None
                 f"the scene of {robot.name} in {world.name}: {field} of "
                 f"{_row_name(model, field, int(below[0][0]))} is below nought"
             )
+    rough = model.geom_friction[:, 0] > ROUGHEST
+    if rough.any():
+        geom = int(np.argmax(rough))
+        raise PackError(
+            f"the scene of {robot.name} in {world.name}: geom {_row_name(model, 'geom_', geom)} "
+            f"has a friction of {model.geom_friction[geom, 0]:g}: {ROUGHEST:g} at most, no per cent"
+        )
     plane = model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
     loose = model.body_weldid[model.geom_bodyid] != 0
     large = ~plane & (model.geom_rbound > np.where(loose, LARGEST_LOOSE, LARGEST))

@@ -9,6 +9,7 @@ import numpy as np
 
 from enpire.environment.control.joint_actions import MovesHands
 from enpire.environment.control.sensing import Readings
+from enpire.environment.core.policy_watch import PolicyWatch
 from enpire.environment.core.task import Demonstrator, Task
 from enpire.twin.twin import Rows
 from enpire.types import Flags, Float32Array, Image
@@ -147,6 +148,7 @@ class Demonstrations(MovesHands):
         """Demonstrate `task`."""
         self._task = task
         self._experts: dict[int, Demonstrator] = {}
+        self.watch = PolicyWatch(f"the demonstrator of {task.name}")
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """Another person takes over the station."""
@@ -155,6 +157,8 @@ class Demonstrations(MovesHands):
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
         """Each expert's own action."""
         actions = [self._experts[int(row)].act(readings.row(i)) for i, row in enumerate(rows)]
+        for action in actions:
+            self.watch.count(np.asarray(action, np.float32))
         return self.told(rows, actions, readings)
 
 

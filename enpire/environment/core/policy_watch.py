@@ -9,9 +9,11 @@ import numpy as np
 from enpire.types import Float32Array, FloatArray
 
 LOG = logging.getLogger(__name__)
+CHUNKS = 3  # dimensions of several chunks of actions
 LIMIT, ROUNDED = 1.0, 1e-3  # of an action's entries, and how far beyond is still that
 STRANGE, MOST = 30.0, 0.5  # spreads from the middle, and the share of observations that are so far
 TINY = 0.01  # of an action, below which an arm hardly moves
+ANSWERS = 10  # chunks that are not one and the same by accident
 SHOWN = 3  # entries of an action in a message
 SHARE, FEWEST = 0.1, 50  # of actions, from which it is said, once so many have come
 
@@ -19,8 +21,9 @@ SHARE, FEWEST = 0.1, 50  # of actions, from which it is said, once so many have 
 class PolicyWatch:
     """Counts what is odd about a policy's actions and what it is shown, and says once if much is.
 
-    Four things are odd: actions with an entry beyond [-1, 1], which stations clip; actions that are
-    all the same, whatever is seen, as of a policy whose answers are rounded to whole numbers;
+    Five things are odd: actions with an entry beyond [-1, 1], which stations clip; actions that are
+    all the same, whatever is seen, as of a policy whose answers are rounded to whole numbers; one
+    chunk of actions, again and again, as of a server that remembers its first answer;
     actions that are all tiny, as of one that answers in metres; and observations that are far from
     all that it was trained on.
     """
@@ -33,9 +36,11 @@ class PolicyWatch:
         self._looks = self._strange = 0
         self._farthest = 0.0
         self._first: Float32Array | None = None  # until one differs from it
+        self._answers = 0  # chunks so far
+        self._chunk: Float32Array | None = None  # the first of them, until one differs from it
 
     def count(self, actions: Float32Array) -> None:
-        """Actions of any shape (..., act)."""
+        """Actions (..., act); of shape (m, k, act) they are chunks, each an answer of its own."""
         sizes = np.abs(actions).max(axis=-1)
         self._all += sizes.size
         self._clipped += int((sizes > LIMIT + ROUNDED).sum())
@@ -45,6 +50,14 @@ class PolicyWatch:
             self._first = every[0].copy()
         if self._first is not None and (every != self._first).any():
             self._first = None
+        if actions.ndim == CHUNKS and len(actions):
+            if not self._answers:
+                self._chunk = actions[0].copy()
+            self._answers += len(actions)
+            if self._chunk is not None and not np.array_equal(
+                actions, np.broadcast_to(self._chunk, actions.shape)
+            ):
+                self._chunk = None
         if not self._said and self._all >= FEWEST and self.text:
             self._said = True
             LOG.warning("%s", self.text)
@@ -80,6 +93,8 @@ class PolicyWatch:
                 f"none of its {self._all} actions is larger than {self._largest:.2g}, and 1 is a "
                 "full one: another unit?"
             )
+        elif self._chunk is not None and self._answers >= ANSWERS and self._all >= FEWEST:
+            told.append(f"all of its {self._answers} chunks are the same, whatever it is shown")
         if self._strange > MOST * self._looks:
             told.append(
                 f"{self._strange / self._looks:.0%} of what it is shown is more than {STRANGE:g} "
