@@ -165,6 +165,18 @@ def _require_physical(model: mujoco.MjModel, robot: Robot, world: World) -> None
             f"reaches {model.geom_rbound[geom]:.3g} m from its middle: sizes and meshes are in m, "
             "no mm"
         )
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_camlight(model, data)
+    for field, places in (("body", data.xpos), ("camera", data.cam_xpos)):
+        away = np.abs(places).max(axis=1, initial=0.0) > LARGEST
+        if away.any():
+            row = int(np.argmax(away))
+            raise PackError(
+                f"the scene of {robot.name} in {world.name}: {field} "
+                f"{_row_name(model, field, row)} is at {', '.join(f'{x:g}' for x in places[row])} "
+                f"m, beyond {LARGEST:g} m: places are in m, no mm"
+            )
     orthographic = model.cam_projection == mujoco.mjtProjection.mjPROJ_ORTHOGRAPHIC
     narrow = ~orthographic & (model.cam_fovy < NARROWEST)
     if narrow.any():
@@ -251,9 +263,13 @@ def _require_hands_at_work(scene: Scene) -> None:
 def _row_name(model: mujoco.MjModel, field: str, row: int) -> str:
     """What the element of a row is called, of an array as `body_pos`; else the row's number."""
     kind = field.partition("_")[0]
-    find = {"body": model.body, "geom": model.geom, "site": model.site, "jnt": model.joint}.get(
-        kind
-    )
+    find = {
+        "body": model.body,
+        "geom": model.geom,
+        "site": model.site,
+        "jnt": model.joint,
+        "camera": model.camera,
+    }.get(kind)
     return str(find(row).name or row) if find else str(row)
 
 

@@ -11,6 +11,7 @@ from enpire.environment.control.joint_actions import MovesHands
 from enpire.environment.control.sensing import Readings
 from enpire.environment.core.policy_watch import PolicyWatch
 from enpire.environment.core.task import Demonstrator, Task
+from enpire.errors import PackError
 from enpire.twin.twin import Rows
 from enpire.types import Flags, Float32Array, Image
 
@@ -155,10 +156,18 @@ class Demonstrations(MovesHands):
         self._experts[row] = self._task.demonstrator(rng)
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
-        """Each expert's own action."""
-        actions = [self._experts[int(row)].act(readings.row(i)) for i, row in enumerate(rows)]
-        for action in actions:
-            self.watch.count(np.asarray(action, np.float32))
+        """Each expert's own action; raises PackError for what is no array."""
+        actions: list[Float32Array] = []
+        for i, row in enumerate(rows):
+            said = self._experts[int(row)].act(readings.row(i))
+            action = np.asarray(said)
+            if action.ndim != 1 or action.dtype.kind not in "iuf":
+                raise PackError(
+                    f"{self._task.folder / 'task.py'}: its demonstrator acts by {said!r:.80}: an "
+                    "array of an action's numbers is needed"
+                )
+            actions.append(action)
+            self.watch.count(action)
         return self.told(rows, actions, readings)
 
 

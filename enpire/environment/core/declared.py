@@ -56,6 +56,8 @@ def nonsense(task: type[Task]) -> str:
         value: Any = getattr(task, name)
         if not isinstance(value, str) or not value.strip():
             return f"{name} is {value!r:.60}: a text is needed"
+        if "{" in value:
+            return f"{name} is {value!r:.60}: nothing stands for what is in braces"
         if not value.isprintable() or len(value) > LONGEST_TEXT:
             return (
                 f"{name} is {value!r:.60}: a text of one line is needed, {LONGEST_TEXT} letters at "

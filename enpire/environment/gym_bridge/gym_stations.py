@@ -132,17 +132,12 @@ class GymStations:
         self.period = 1.0 / about["hz"]
         if not about["paced"]:
             LOG.warning("%s: no render_fps in its metadata: %g steps a second", name, about["hz"])
-        if about["fixed"]:
-            LOG.warning(
-                "%s: entry %s of its actions has one value only: what a policy does there changes "
-                "nothing",
-                *(name, ", ".join(map(str, about["fixed"]))),
-            )
         self.packs = {name: about["version"]}
         self.steps_done = 0
         self.aside: dict[int, str] = {}  # on request: an environment that does not reset raises
         self._script = ScriptedActions() if demonstrator else None
         self._signs = EpisodeSigns(name, np.array(about["bounds"], np.float64))
+        self._signs.fixes(about["fixed"])
         self._running: dict[int, GymEpisode] = {}
         # Connections that are made, or made anew, before they are asked: one that has no job has
         # no process.
