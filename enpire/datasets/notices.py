@@ -22,6 +22,7 @@ MOST, ALIKE = 0.5, 4  # share of episodes that begin elsewhere; episodes that do
 ELSEWHERE = 0.05  # from a task's own starts, of an entry's size and at least of 1 (m, rad)
 OTHERWISE = 0.1  # of what starts differ by, from which on two of one seed are not the same
 SHORT, BRIEF = 3, 0.1  # frames a success has at least; the share of what successes have
+FAR_BELOW = 0.15  # of what the largest action of an episode usually is
 TINY = 0.05  # of a full action: nobody demonstrates with less alone
 SEVERAL = 2  # entries of an action do not all go one way by accident
 ENDS, SURELY = 0.3, 0.9  # of a gripper where episodes end; share of episodes that end otherwise
@@ -81,6 +82,7 @@ def noticed(
         _idle(frames, actions),
         _one_sided(actions),
         _tiny(actions),
+        _smaller(frames, actions),
         _gripper(actions, wanted),
         _closed_for_open(frames, actions, wanted),
         _seeds(frames, observations, wanted),
@@ -111,6 +113,22 @@ def _tiny(actions: FloatArray) -> str:
     if not LEAST < largest < TINY:
         return ""
     return f"with no action beyond {largest:.2g}, where a full one is 1: in m, or in rad?"
+
+
+def _smaller(frames: Frames, actions: FloatArray) -> str:
+    """Some episodes whose actions are all far below the others': written in another unit."""
+    largest = np.array(
+        [np.abs(actions[extent.first : extent.end]).max(initial=0.0) for extent in frames.extents]
+    )
+    usual = float(np.median(largest))
+    found = np.flatnonzero((largest > LEAST) & (largest < FAR_BELOW * usual))
+    if not len(found):
+        return ""
+    return (
+        f"{len(found)} of {len(largest)} episodes (the first: {frames.extents[found[0]].index}) "
+        f"with no action beyond {largest[found].max():.2g}, where {usual:.2g} is usual: in another "
+        "unit?"
+    )
 
 
 def _splits(frames: Frames, description: Description) -> str:

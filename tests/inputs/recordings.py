@@ -78,6 +78,10 @@ def ended(value: float) -> Spoil:
     return spoil
 
 
+def in_tenths(made: Made) -> None:
+    made.columns["action"][10:20] *= 0.1
+
+
 def last_filled_up(made: Made) -> None:
     made.columns["action"][9::10] = 0
 
@@ -154,6 +158,7 @@ ALL = (
         wanted=CLOSES,
     ),
     one("a gripper that ends closed", ended(-0.9), "by next.success", TAKEN, wanted=CLOSES),
+    one("an episode in tenths", in_tenths, "1 of 4 .* no action beyond 0.0", TOLD),
     one(
         "an action of zeros at each end", last_filled_up, "4 of 4 .* whose last action alone", TOLD
     ),
