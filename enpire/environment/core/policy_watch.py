@@ -63,8 +63,8 @@ class PolicyWatch:
             if not self._answers:
                 self._chunk = actions[0].copy()
             self._answers += len(actions)
-            if self._chunk is not None and not np.array_equal(
-                actions, np.broadcast_to(self._chunk, actions.shape)
+            if self._chunk is not None and (
+                actions.shape[1:] != self._chunk.shape or (actions != self._chunk).any()
             ):
                 self._chunk = None
         if not self._said and self._all >= FEWEST and self.text:
