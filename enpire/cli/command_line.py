@@ -11,10 +11,10 @@ import importlib
 import io
 import os
 import sys
+from pathlib import Path
 
 from enpire.cli.verbs import EXIT_CODES, VERBS
 from enpire.errors import EnpireError, UsageError, printable
-from enpire.session.graphics import require_graphics
 from enpire.version import __version__
 
 INTERRUPTED = 130
@@ -36,6 +36,15 @@ def main(argv: list[str] | None = None) -> int:
     except EnpireError as error:
         print(f"enpire: {printable(str(error), LONGEST_MESSAGE)}", file=sys.stderr)
         return error.exit_code
+    except (ImportError, AttributeError):
+        if not (file := shadowing()):
+            raise
+        print(
+            f"enpire: {file} is loaded in place of Python's own module of that name: call it "
+            "otherwise, or take its folder out of PYTHONPATH",
+            file=sys.stderr,
+        )
+        return 1
     except MemoryError:
         print(
             "enpire: there is no memory left: stop what runs beside. What was recorded is intact",
@@ -79,6 +88,8 @@ def _run(argv: list[str]) -> int:
                 "set LC_ALL=C.UTF-8"
             ) from None
     if "MUJOCO_GL" in os.environ:
+        from enpire.session.graphics import require_graphics
+
         require_graphics()
     if not argv or argv[0] in ("-h", "--help"):
         print(usage())
@@ -103,6 +114,16 @@ def _run(argv: list[str]) -> int:
     except SystemExit:  # --help was asked for and printed
         return 0
     return int(command.run(options))
+
+
+def shadowing() -> str:
+    """The first file that stands in a module's place which Python brings itself; else nothing."""
+    own = Path(os.__file__).parent
+    for name in sys.stdlib_module_names & sys.modules.keys():
+        file = getattr(sys.modules[name], "__file__", None)
+        if file and not Path(file).is_relative_to(own):
+            return str(file)
+    return ""
 
 
 def usage() -> str:

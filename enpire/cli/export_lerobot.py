@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
@@ -65,7 +66,7 @@ def run(options: Namespace) -> int:
     from enpire.store import Run
     from enpire.types import Purpose
 
-    if options.folder.exists():
+    if os.path.lexists(options.folder):
         raise StoreError(f"{options.folder} is there already: choose a new folder")
     with Run.open(options.run) as opened:
         require_trusted(opened, options.trust)

@@ -14,6 +14,7 @@ from enpire.errors import StoreError
 from enpire.types import Episode, Image, Outcome
 
 STATE, ENVIRONMENT, ACTION = "observation.state", "observation.environment_state", "action"
+OBSERVED = "observation."
 PICTURES = "observation.images."  # and a camera's name
 WHOLE = "privileged"  # the task's observation beside pictures: no policy of LeRobot's takes it
 SUCCESS, SEED, POLICY = "success", "seed", "policy"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,6 +34,7 @@ from enpire.datasets.joints import (
 from enpire.datasets.tables import pointing_columns, require_pointed
 from enpire.environment.core.policy_cameras import EVERY
 from enpire.errors import StoreError
+from enpire.real_path import real_path
 from enpire.types import (
     NO_PICTURES,
     Episode,
@@ -83,7 +83,7 @@ def demonstrations(
         StoreError: there is no dataset, or what it has is not what the task means.
     """
     allowed = allowed or Allowed()
-    source = _read(Path(os.path.realpath(folder)), wanted, allowed, arms, shown)
+    source = _read(real_path(folder), wanted, allowed, arms, shown)
     meaning = _meaning(source, wanted, allowed, sees=shown is not None)
     moved = _compared(meaning, source.chosen[0].column, wanted, allowed)
     good, by = success_columns.successes(source.frames, source.features, allowed)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from enpire.datasets import recording_faults, replays, strides
-from enpire.datasets.columns import DONE, SEED
+from enpire.datasets.columns import DONE, OBSERVED, PICTURES, SEED
 from enpire.datasets.compatibility import LEAST, STILL, TaskInterface
 from enpire.datasets.folder import Description, Frames, files_left_out
 from enpire.datasets.tables import TASK, task_texts
@@ -22,8 +22,10 @@ MOST, ALIKE = 0.5, 4  # share of episodes that begin elsewhere; episodes that do
 ELSEWHERE = 0.05  # from a task's own starts, of an entry's size and at least of 1 (m, rad)
 OTHERWISE = 0.1  # of what starts differ by, from which on two of one seed are not the same
 SHORT, BRIEF = 3, 0.1  # frames a success has at least; the share of what successes have
+FAR_BELOW = 0.15  # of what the largest action of an episode usually is
 TINY = 0.05  # of a full action: nobody demonstrates with less alone
 SEVERAL = 2  # entries of an action do not all go one way by accident
+ENDS, SURELY = 0.3, 0.9  # of a gripper where episodes end; share of episodes that end otherwise
 HARDLY, LITTLE = 0.2, 0.1  # a gripper moves, at least; and the share of how far it else does
 
 
@@ -80,10 +82,13 @@ def noticed(
         _idle(frames, actions),
         _one_sided(actions),
         _tiny(actions),
+        _smaller(frames, actions),
         _gripper(actions, wanted),
+        _closed_for_open(frames, actions, wanted),
         _seeds(frames, observations, wanted),
         _begins(frames, observations, wanted),
         _left_out(frames),
+        _unread(frames, description, wanted),
         *recording_faults.signs(frames, pair, wanted),
         *strides.odd_strides(frames, pair, wanted),
         *replays.odd_replays(frames, pair, wanted),
@@ -108,6 +113,22 @@ def _tiny(actions: FloatArray) -> str:
     if not LEAST < largest < TINY:
         return ""
     return f"with no action beyond {largest:.2g}, where a full one is 1: in m, or in rad?"
+
+
+def _smaller(frames: Frames, actions: FloatArray) -> str:
+    """Some episodes whose actions are all far below the others': written in another unit."""
+    largest = np.array(
+        [np.abs(actions[extent.first : extent.end]).max(initial=0.0) for extent in frames.extents]
+    )
+    usual = float(np.median(largest))
+    found = np.flatnonzero((largest > LEAST) & (largest < FAR_BELOW * usual))
+    if not len(found):
+        return ""
+    return (
+        f"{len(found)} of {len(largest)} episodes (the first: {frames.extents[found[0]].index}) "
+        f"with no action beyond {largest[found].max():.2g}, where {usual:.2g} is usual: in another "
+        "unit?"
+    )
 
 
 def _splits(frames: Frames, description: Description) -> str:
@@ -170,6 +191,51 @@ def _gripper(actions: FloatArray, wanted: TaskInterface) -> str:
                 f"from {low:.2g} to {high:.2g}: not recorded?"
             )
     return ""
+
+
+def _closed_for_open(frames: Frames, actions: FloatArray, wanted: TaskInterface) -> str:
+    """A gripper that ends open where a demonstration ends closed, or closed where it ends open.
+
+    What is seen of it may be exchanged as well, and then goes with its actions.
+    """
+    if not wanted.grippers or wanted.demonstrated is None:
+        return ""
+    theirs = wanted.demonstrated()
+    ends = [_end(actions[extent.first : extent.end]) for extent in frames.extents]
+    for entry in wanted.grippers if len(theirs) else ():
+        here = _end(theirs)[entry]
+        mine = np.array([end[entry] for end in ends])
+        contrary = (np.sign(mine) == -np.sign(here)) & (np.abs(mine) > ENDS)
+        if abs(here) > ENDS and contrary.mean() > SURELY:
+            return (
+                f"{wanted.action[entry]}, a gripper, is at {np.median(mine):.2g} where episodes "
+                f"end, and in a demonstration of {wanted.task} at {here:.2g}: closed for open?"
+            )
+    return ""
+
+
+def _end(actions: FloatArray) -> FloatArray:
+    """The middle of what the last quarter of an episode does, (act,)."""
+    middle: FloatArray = np.median(actions[-max(1, len(actions) // 4) :], axis=0)
+    return middle
+
+
+def _unread(frames: Frames, description: Description, wanted: TaskInterface) -> str:
+    """What was observed beside what the task shows, pictures apart."""
+    features = description.features
+    read = [features[name] for name in frames.table.column_names if name in features]
+    extra = [
+        name
+        for name, feature in features.items()
+        if name.startswith(OBSERVED)
+        and not name.startswith(PICTURES)
+        and name not in frames.table.column_names
+        and (feature.get("shape"), feature.get("names"))
+        not in [(each.get("shape"), each.get("names")) for each in read]
+    ]
+    if not extra:
+        return ""
+    return f"without {', '.join(extra)!s:.200}, which {wanted.task} does not show"
 
 
 def _seeds(frames: Frames, seen: FloatArray, wanted: TaskInterface) -> str:

@@ -57,6 +57,7 @@ def signs(
         text
         for text in (
             _padded(frames, pairs),
+            _last_actions(frames, pairs),
             _hangs(frames, pairs),
             _held(frames, pairs),
             _jumps(frames, pairs, wanted, steady),
@@ -95,6 +96,18 @@ def _ends_alike(actions: FloatArray, seen: FloatArray) -> bool:
         and actions[-1].any()
         and (rows != rows[-1]).any()
     )
+
+
+def _last_actions(frames: Frames, pairs: Pairs) -> str:
+    """Whether episodes end with an action of zeros, where no other is: there was none to write."""
+    found = [
+        i
+        for i, (done, _) in enumerate(pairs)
+        if len(done) > PADDING and not done[-1].any() and done[:-1].any(axis=1).all()
+    ]
+    if len(found) <= len(pairs) // 2:
+        return ""
+    return _of(frames, found, "whose last action alone is nothing but 0: filled up?")
 
 
 def _hangs(frames: Frames, pairs: Pairs) -> str:

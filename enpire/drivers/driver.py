@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from enpire.packs.toml import Table
+from enpire.real_path import real_path
 from enpire.types import FloatArray, Image
 
 Clock = Callable[[], int]
@@ -24,7 +25,7 @@ Clock = Callable[[], int]
 def runtime_folder(station: Path) -> Path:
     """Folder of a station's sockets and shared memory, of this user and boot; each process's."""
     root = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
-    name = hashlib.sha256(os.path.realpath(station).encode()).hexdigest()[:16]
+    name = hashlib.sha256(str(real_path(station)).encode()).hexdigest()[:16]
     return Path(root) / f"enpire-{os.getuid()}-{name}"
 
 

@@ -40,6 +40,7 @@ from enpire.packs.modules import import_file
 from enpire.policies import ChunkPolicy, ChunkSpec, LeRobotPolicy, PictureSpec, Policy, base_of
 from enpire.policies.kinds import KINDS
 from enpire.policies.levels import require_levels
+from enpire.real_path import real_path
 from enpire.renamed import renamed
 from enpire.types import Episode, Purpose
 
@@ -282,7 +283,7 @@ def find(name: str) -> ConfiguredRecipe:
     if "\0" in name:
         raise UsageError(f"{name!r:.80} is no recipe: a name or a file has no NUL")
     if _of_a_file(name):
-        path = _resolved(name)
+        path = real_path(name)
         module = _import(path)
         return ConfiguredRecipe(module.__name__, _recipe_of(module, str(path)), str(path))
     if name not in names():
@@ -298,7 +299,7 @@ def called(name: str) -> str:
     Raises:
         UsageError: its file is not there.
     """
-    return _called(_resolved(name)) if _of_a_file(name) else name
+    return _called(real_path(name)) if _of_a_file(name) else name
 
 
 def schedule(text: str, settings: Mapping[str, str]) -> list[ConfiguredRecipe]:
@@ -388,10 +389,6 @@ def _numbers(name: str, said: Any) -> dict[str, float]:
 
 def _of_a_file(name: str) -> bool:
     return name.endswith(".py") or os.sep in name
-
-
-def _resolved(name: str) -> Path:
-    return Path(os.path.realpath(name))  # Path.resolve raises where links go in a circle
 
 
 def _called(path: Path) -> str:

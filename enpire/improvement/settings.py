@@ -17,6 +17,7 @@ from enpire.errors import UsageError, error_text
 
 LARGEST = 2**63 - 1  # of whole numbers
 SHOWN = 20  # digits of one in a message
+BATCH, RATE = "batch", "lr"  # what a number of examples and a learning rate are called
 FLAG = "recipe"  # what an option begins with: --recipe.training.lr 3e-4
 
 
@@ -82,6 +83,10 @@ def _require_sense(name: str, value: Any, default: Any, *, ours: bool) -> None:
     count = isinstance(default, int) and not isinstance(default, bool) and default >= 0
     if count and isinstance(value, int) and value < 0:
         raise UsageError(f"--{FLAG}.{name}: {value} is below nought; by default it is {default}")
+    if ours and count and name.rpartition(".")[2] == BATCH and value == 0:
+        raise UsageError(f"--{FLAG}.{name}: 0 examples a step: give at least 1")
+    if ours and name.rpartition(".")[2] == RATE and isinstance(value, float) and value > 1.0:
+        raise UsageError(f"--{FLAG}.{name}: {value:g} is no learning rate: give at most 1")
     if ours and isinstance(default, float) and isinstance(value, float) and value < 0 < default:
         raise UsageError(f"--{FLAG}.{name}: {value:g} is below nought; by default it is {default}")
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from enpire.errors import PackError, UsageError
+from enpire.real_path import real_path
 
 Kind = Literal["robots", "tasks", "agents", "sim"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -86,13 +87,13 @@ def find(kind: Kind, name: str) -> Pack:
             )
         return replace(pack, name=pack.name + AT_START)
     if os.sep in name or name.startswith("."):
-        folder = Path(os.path.realpath(name))  # resolve() raises where links go in a circle
+        folder = real_path(name)
         if not (folder / MARKER[kind]).is_file():
             raise PackError(f"{folder} is no {SINGULAR[kind]} pack: it has no {MARKER[kind]}")
         return _pack(kind, folder)
     for root in _roots(kind):
         if (root / name / MARKER[kind]).is_file():
-            return _pack(kind, (root / name).resolve())
+            return _pack(kind, real_path(root / name))
     raise UsageError(unknown(SINGULAR[kind], name, available(kind)))
 
 

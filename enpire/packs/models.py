@@ -1,13 +1,18 @@
-"""Which files the MJCF of a pack names: all of them have to be the pack's own."""
+"""Which files the models of packs are made of: all of them have to be the packs' own."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
+import mujoco
+
 from enpire.errors import PackError
 
+MARKERS = ("robot.toml", "world.toml")
+ADDRESSES = ("mesh_pathadr", "tex_pathadr", "hfield_pathadr", "skin_pathadr")
 DIRECTORIES = {"mesh": "meshdir", "skin": "meshdir", "hfield": "meshdir", "texture": "texturedir"}
 
 
@@ -34,3 +39,31 @@ def require_own_files(folder: Path) -> None:
                 named = os.path.normpath(path.parent / beside / value)
                 if not Path(named).is_relative_to(folder):
                     raise PackError(f"{path}: {element.tag} {value} leads out of the pack: {named}")
+
+
+def require_files_of(scene: mujoco.MjModel, task: Path, models: Sequence[Path]) -> None:
+    """Raise PackError for a compiled scene with a mesh or a picture that lies in none of its packs.
+
+    A task's own code may add one from anywhere.
+
+    Args:
+        scene: Of a task's objects and these models.
+        task: The folder of the task's pack.
+        models: The world's, and then those of arms.
+    """
+    own = [Path(os.path.normpath(folder)) for folder in (task, *map(_folder_of, models))]
+    for field in ADDRESSES:
+        for address in filter(lambda at: at >= 0, getattr(scene, field)):
+            name = os.fsdecode(scene.paths[address:].partition(b"\0")[0])
+            path = Path(os.path.normpath(models[0].parent / name))
+            if not any(path.is_relative_to(folder) for folder in own):
+                raise PackError(
+                    f"{path} is part of the scene, and lies in none of its packs: no hash has it. "
+                    f"Put it in {task}"
+                )
+
+
+def _folder_of(model: Path) -> Path:
+    """The folder of the pack that a model is of; of a model of others', where it lies."""
+    above = (folder for folder in model.parents if any((folder / m).is_file() for m in MARKERS))
+    return next(above, model.parent)

@@ -86,6 +86,12 @@ class Robot:
     sha256: str
     variation: ArmVariation = ArmVariation()
 
+    @property
+    def models(self) -> list[Path]:
+        """The files of its arms' models; those of Menagerie, too, where arms have them."""
+        other = [arm.menagerie.model for arm in self.arms if arm.menagerie is not None]
+        return [*(arm.model for arm in self.arms), *other]
+
 
 def load_robot(pack: Pack) -> Robot:
     """Read `robot.toml` of a robot pack; raises PackError naming file and key.

@@ -38,6 +38,7 @@ from enpire.packs import Robot, find, load_robot
 from enpire.packs.finder import ALIKE, unknown
 from enpire.packs.finder import DRIVERS as DRIVERS_FILE
 from enpire.packs.toml import REACH, Table
+from enpire.real_path import real_path
 from enpire.safety.geometry import Box
 from enpire.safety.limits import SafetyLimits, narrowed, of_robot
 from enpire.safety.watchdog import Ages
@@ -114,7 +115,7 @@ def load_station(path: Path) -> StationFile:
     """Read a station file; raises PackError naming file and key."""
     if not path.is_file():
         raise PackError(f"{path} is no station file: there is no such file")
-    path = path.resolve()
+    path = real_path(path)
     table = Table.read(path)
     table.require_known(*_KEYS, *_TABLES)
     pack = find("robots", table.text("robot"))

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enpire.errors import UsageError
-from enpire.packs.finder import GYM, LOOP
+from enpire.packs.finder import AT_JOINTS, GYM, LOOP, SYMMETRY
+from enpire.real_path import real_path
 from enpire.session.audience import PERSON, Audience
 from enpire.session.loop_settings import (
     OF_RECIPES,
@@ -134,7 +135,7 @@ def begin_loop(
     from enpire.rollout.loop.settings import LoopSettings
 
     if os.sep in task and not foreign:
-        task = str(Path(task).resolve())
+        task = str(real_path(task))
     for name in OF_RECIPES:
         if name in given:
             given[name] = found_from(Path.cwd(), given[name])
@@ -154,6 +155,8 @@ def begin_loop(
     _require(settings, recipes, stations, asks)
     require_helper(settings, recipes, stations)
     require_warm_start(settings, stations)
+    if not foreign:
+        _require_symmetry(settings)
     config = {"enpire": __version__, "loop": asdict(settings), "budget": dict(start.limits)}
     with open_helper(settings, stations, start.arms, start.port, audience.say) as people:
         run = Run.create(start.run or default_folder(called), config)
@@ -305,3 +308,14 @@ def _run_session(
     if ended is not None:
         ended(run, figures)
     return LoopEnd(run.folder, figures, state.reached, budget.interrupted)
+
+
+def _require_symmetry(settings: LoopSettings) -> None:
+    """Raise PackError for a task whose `symmetry.toml` is not true: no certificate has its hash."""
+    from enpire.certification.symmetry import require_symmetry
+    from enpire.environment import build_stations
+    from enpire.packs import find
+
+    task = settings.task.removesuffix(AT_JOINTS)
+    if (find("tasks", task).folder / SYMMETRY).is_file():
+        require_symmetry(build_stations(task, 1, 1, world=settings.world))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from enpire.errors import PackError, StoreError, UsageError
 from enpire.packs.finder import GYM, LOOP
 from enpire.packs.toml import Table
+from enpire.real_path import real_path
 from enpire.session.teleop_options import HELP, device_name
 from enpire.session.values import (
     bound,
@@ -252,7 +253,7 @@ def require_company(given: Mapping[str, Any], settings: LoopSettings) -> None:
 def found_from(folder: Path, recipes: str) -> str:
     """Recipes `a,b.py` as they are found from anywhere, where files are named from a folder."""
     return ",".join(
-        str((folder / name).resolve()) if name.endswith(".py") else name
+        str(real_path(folder / name)) if name.endswith(".py") else name
         for name in recipes.split(",")
     )
 

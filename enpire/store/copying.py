@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from enpire.errors import StoreError
+from enpire.real_path import real_path
 from enpire.store.durable import TEMPORARY_PREFIX, disk_errors, publish_folder, temporary_name
 from enpire.store.layout import (
     BATCH,
@@ -42,7 +43,7 @@ def copy_run(source: Path, target: Path) -> None:
         StoreError: there is no run, something is at `target` or it lies within the run, or the
             disk refuses.
     """
-    if target.resolve().is_relative_to(source.resolve()):
+    if real_path(target).is_relative_to(real_path(source)):
         raise StoreError(f"{target} lies within the run: copy it to another folder")
     with disk_errors(target):
         if target.exists() and (not target.is_dir() or any(target.iterdir())):

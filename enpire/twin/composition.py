@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
@@ -17,11 +18,17 @@ from enpire.twin import dynamics, objects
 from enpire.twin.arms import attach, require_reachable
 from enpire.twin.scene import ArmIndex, IntArray, Scene
 
+LOG = logging.getLogger(__name__)
 WEAKEST, STRONGEST = 1.0, 12.0  # gravity of a bench, the Moon's too [m/s^2]
 FILES = 1000  # beside a model that are looked at
 TILT = 0.5  # of it, along a bench that stands askew [m/s^2]
 LONGEST = 0.02  # of a time step [s]
 LARGEST, LARGEST_LOOSE = 50.0, 5.0  # from the middle of a thing that stands, and that moves [m]
+ROUGHEST = 10.0  # coefficient of sliding friction: soft rubber has 4 at most
+NARROWEST = 5.0  # that a camera sees [deg]; a lens of 400 mm sees more
+# Of a hinge whose ends are told: a whole range in rad that was read as degrees, and one in degrees
+# that was read as rad.
+LEAST_TURN, MOST_TURN = 0.06, 30.0  # [rad]
 LINEAR = ("jnt_stiffness", "dof_damping")
 FROM_NOUGHT_UP = (
     *("geom_friction", "pair_friction", "jnt_stiffness"),
@@ -42,8 +49,9 @@ def compose(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]) 
     Raises:
         PackError: MuJoCo does not compile the result; the message carries MuJoCo's own. It
             compiles, and a number in it is none; things do not fall down, or a time step is no
-            small part of a second; a hand is outside its workspace when its arm is at home. Or the
-            world's dynamics are those of another robot.
+            small part of a second; a hand is outside its workspace when its arm is at home, or its
+            gripper is open where it is to be closed. Or the world's dynamics are those of another
+            robot.
     """
     try:
         spec = mujoco.MjSpec.from_file(str(world.model))
@@ -65,6 +73,8 @@ def compose(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]) 
     _require_physical(model, robot, world)
     scene = Scene(model, tuple(_index(model, arm) for arm in robot.arms), robot, world)
     _require_hands_at_work(scene)
+    _require_opening(scene)
+    _tell_of_hinges(model, world)
     if world.dynamics is not None:
         fitted = world.dynamics
         values = dict(zip(fitted.names, fitted.values, strict=True))
@@ -138,6 +148,13 @@ def _require_physical(model: mujoco.MjModel, robot: Robot, world: World) -> None
                 f"the scene of {robot.name} in {world.name}: {field} of "
                 f"{_row_name(model, field, int(below[0][0]))} is below nought"
             )
+    rough = model.geom_friction[:, 0] > ROUGHEST
+    if rough.any():
+        geom = int(np.argmax(rough))
+        raise PackError(
+            f"the scene of {robot.name} in {world.name}: geom {_row_name(model, 'geom_', geom)} "
+            f"has a friction of {model.geom_friction[geom, 0]:g}: {ROUGHEST:g} at most, no per cent"
+        )
     plane = model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
     loose = model.body_weldid[model.geom_bodyid] != 0
     large = ~plane & (model.geom_rbound > np.where(loose, LARGEST_LOOSE, LARGEST))
@@ -148,6 +165,82 @@ def _require_physical(model: mujoco.MjModel, robot: Robot, world: World) -> None
             f"reaches {model.geom_rbound[geom]:.3g} m from its middle: sizes and meshes are in m, "
             "no mm"
         )
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_camlight(model, data)
+    for field, places in (("body", data.xpos), ("camera", data.cam_xpos)):
+        away = np.abs(places).max(axis=1, initial=0.0) > LARGEST
+        if away.any():
+            row = int(np.argmax(away))
+            raise PackError(
+                f"the scene of {robot.name} in {world.name}: {field} "
+                f"{_row_name(model, field, row)} is at {', '.join(f'{x:g}' for x in places[row])} "
+                f"m, beyond {LARGEST:g} m: places are in m, no mm"
+            )
+    orthographic = model.cam_projection == mujoco.mjtProjection.mjPROJ_ORTHOGRAPHIC
+    narrow = ~orthographic & (model.cam_fovy < NARROWEST)
+    if narrow.any():
+        camera = int(np.argmax(narrow))
+        raise PackError(
+            f"the scene of {robot.name} in {world.name}: camera "
+            f"{model.camera(camera).name or camera} has a fovy of {model.cam_fovy[camera]:g}: it "
+            f"is in degrees, no rad, and {NARROWEST:g} at least"
+        )
+
+
+def _tell_of_hinges(model: mujoco.MjModel, world: World) -> None:
+    """MuJoCo reads ranges in degrees, unless a model's `<compiler angle="radian"/>` says other."""
+    for i in np.flatnonzero(model.jnt_limited & (model.jnt_type == mujoco.mjtJoint.mjJNT_HINGE)):
+        low, high = model.jnt_range[i]
+        if high - low < LEAST_TURN or max(-low, high) > MOST_TURN:
+            LOG.warning(
+                "%s and what is on it: joint %s goes from %.3g to %.3g rad: is its range in the "
+                "unit of its <compiler angle>?",
+                *(world.model.name, model.joint(i).name or i, low, high),
+            )
+
+
+def _require_opening(scene: Scene) -> None:
+    """An arm's pads are nearer to each other where its pack says closed than where it says open.
+
+    Raises:
+        PackError: they are not: the two ends are exchanged.
+    """
+    model, data = scene.model, mujoco.MjData(scene.model)
+    for arm, of_pack in zip(scene.arms, scene.robot.arms, strict=True):
+        pads = scene.finger_pads(arm)
+        fingers = [pads[model.geom_bodyid[pads] == b] for b in np.unique(model.geom_bodyid[pads])]
+        if len(fingers) != 2:
+            continue
+        apart = []
+        for end in of_pack.gripper_range:
+            for address, share in _moved_by(model, arm.gripper):
+                data.qpos[address] = share * end
+            mujoco.mj_kinematics(model, data)
+            one, other = (data.geom_xpos[finger].mean(axis=0) for finger in fingers)
+            apart.append(float(np.linalg.norm(one - other)))
+        closed, opened = of_pack.gripper_range
+        if apart[0] > apart[1]:
+            raise PackError(
+                f"robot {scene.robot.name}: {arm.name}'s gripper_range goes from {closed:g} "
+                f"(closed), where its pads are {apart[0]:.2g} m apart, to {opened:g} (open), where "
+                f"they are {apart[1]:.2g} m: exchange the two"
+            )
+
+
+def _moved_by(model: mujoco.MjModel, actuator: int) -> list[tuple[int, float]]:
+    """Where an actuator's joints stand in qpos, and how far each goes for 1 of the actuator's."""
+    target, gear = model.actuator_trnid[actuator, 0], model.actuator_gear[actuator, 0]
+    if model.actuator_trntype[actuator] == mujoco.mjtTrn.mjTRN_JOINT:
+        return [(int(model.jnt_qposadr[target]), 1.0 / gear)]
+    if model.actuator_trntype[actuator] != mujoco.mjtTrn.mjTRN_TENDON:
+        return []
+    first, count = model.tendon_adr[target], model.tendon_num[target]
+    rows = slice(first, first + count)
+    if (model.wrap_type[rows] != mujoco.mjtWrap.mjWRAP_JOINT).any():
+        return []
+    share = 1.0 / (gear * float(model.wrap_prm[rows].sum()))
+    return [(int(model.jnt_qposadr[joint]), share) for joint in model.wrap_objid[rows]]
 
 
 def _require_hands_at_work(scene: Scene) -> None:
@@ -170,9 +263,13 @@ def _require_hands_at_work(scene: Scene) -> None:
 def _row_name(model: mujoco.MjModel, field: str, row: int) -> str:
     """What the element of a row is called, of an array as `body_pos`; else the row's number."""
     kind = field.partition("_")[0]
-    find = {"body": model.body, "geom": model.geom, "site": model.site, "jnt": model.joint}.get(
-        kind
-    )
+    find = {
+        "body": model.body,
+        "geom": model.geom,
+        "site": model.site,
+        "jnt": model.joint,
+        "camera": model.camera,
+    }.get(kind)
     return str(find(row).name or row) if find else str(row)
 
 

@@ -149,6 +149,24 @@ ALL = (
     one("a policy that is a file", ("eval", "--policy", "file"), "file", file("file")),
     one("a policy of no run", ("eval", "--policy", "no:p1"), "no run at"),
     one("a run that is a link to itself", ("show", "run"), "run", linked),
+    one(
+        "a recipe that is a link to itself",
+        (*LOOP, "--recipe", "./r.py"),
+        "r.py is not there",
+        lambda folder: (folder / "r.py").symlink_to("r.py"),
+    ),
+    one(
+        "a copy into a link to itself",
+        ("copy", "run", "l"),
+        "l: a file is where a folder is to be",
+        lambda folder: (a_run()(folder), (folder / "l").symlink_to("l")),
+    ),
+    one(
+        "an export into a link to itself",
+        ("export", "lerobot", "run", "l"),
+        "l is there already",
+        lambda folder: (a_run()(folder), (folder / "l").symlink_to("l")),
+    ),
     one("a run without a policy", ("eval", "--policy", "run"), "no policy yet", a_run()),
     one(
         "a run whose settings do not parse",

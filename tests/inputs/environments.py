@@ -510,6 +510,12 @@ MORE = (
         info={"final_info": {"is_success": True}},
     ),
     Input("a generator of its own", lambda _: episode(OwnGenerator), "success", TAKEN),
+    Input(
+        "an action with one value",
+        lambda _: several(lambda: Made(action=Box(np.float32([-1, 0.5]), np.float32([1, 0.5])))),
+        "entry 1 of its actions has one value only",
+        TOLD,
+    ),
     Input("six good episodes", lambda _: several(Odd), "^$", TAKEN),
     Input(
         "seeds that nobody heeds",

@@ -22,6 +22,7 @@ from tests.environment.reach import reach_stations
 from tests.inputs.entry import REFUSED, TAKEN, TOLD, Input
 from tests.policies.lerobots import folder_of
 
+OFTEN = 240  # times that a policy acts, for what is told of many
 BEFORE, AFTER = PROCESSORS
 BOM = b"\xef\xbb\xbf"
 Files = dict[str, bytes]
@@ -42,12 +43,12 @@ def good() -> Mapping[str, bytes]:
         return dict(LeRobotPolicy.read(folder_of("act", Path(name) / "act", *sizes)).files)
 
 
-def acted(change: Change) -> tuple[str, str]:
-    """How a policy acts; what is told of its actions."""
+def acted(change: Change, times: int = 3) -> tuple[str, str]:
+    """How a policy acts so many times; what is told of its actions."""
     controller = LeRobotPolicy.of(change(dict(good()))).controller(stations())
     controller.begin(0, np.random.default_rng(0), 0.0)
     seen = np.full((1, stations().observation_size), 0.3, np.float32)
-    actions = [controller.act(np.array([0]), seen, None) for _ in range(3)]
+    actions = [controller.act(np.array([0]), seen, None) for _ in range(times)]
     assert np.isfinite(actions).all()
     return (TOLD if controller.watch.text else TAKEN), controller.watch.text
 
@@ -217,6 +218,12 @@ ALL = (
     one("a spread seen below nought", statistic("preprocessor", "std", -1.0), "spread below"),
     one("a mean of 1e30", statistic("postprocessor", "mean", 1e30), "are clipped", TOLD),
     one("a mean seen of 500", statistic("preprocessor", "mean", 500.0), "up to 1.64e.03", TOLD),
+    Input(
+        "a spread seen of 1e10",
+        lambda _: acted(statistic("preprocessor", "std", 1e10), OFTEN),
+        "it sees nothing. Another unit",
+        TOLD,
+    ),
     one("a mean of NaN", statistic("postprocessor", "mean", np.nan), "no finite number"),
     one("statistics in whole numbers", tensors("postprocessor", lambda _, t: t.int()), "whole num"),
     one("statistics under other keys", tensors("preproc", lambda k, t: None), "no statistics for"),

@@ -277,6 +277,8 @@ ALL = (
     setting("steps below nought", "training.steps", "-5", "-5 is below nought"),
     setting("steps of 400 digits", "training.steps", "9" * 400, "at most"),
     setting("steps of 5000 digits", "training.steps", "9" * 5000, "Exceeds the limit"),
+    setting("no example a step", "training.batch", "0", "0 examples a step: give at least 1"),
+    setting("a rate of 100", "training.lr", "100", "100 is no learning rate: give at most 1"),
     setting("steps that are true", "training.steps", "True", "invalid literal"),
     setting("two values", "training.steps", "1 2", "invalid literal"),
     setting("a value of two lines", "training.steps", "1\n2", "invalid literal"),

@@ -69,6 +69,37 @@ def one_seed_and_start(made: Made) -> None:
     made.columns[STATE][20] = made.columns[STATE][0]
 
 
+def ended(value: float) -> Spoil:
+    """The last entry of each episode's last actions."""
+
+    def spoil(made: Made) -> None:
+        made.columns["action"][np.arange(40) % 10 >= 6, 2] = value
+
+    return spoil
+
+
+def in_tenths(made: Made) -> None:
+    made.columns["action"][10:20] *= 0.1
+
+
+def last_filled_up(made: Made) -> None:
+    made.columns["action"][9::10] = 0
+
+
+def sensed(shape: list[int | None] | None, names: list[str] | None = None) -> Spoil:
+    """Something more is observed."""
+
+    def spoil(made: Made) -> None:
+        made.columns["observation.tactile"] = np.ones((40, 16), np.float32)
+        feature = {"dtype": "float32", "shape": shape, "names": names}
+        made.info["features"]["observation.tactile"] = feature
+
+    return spoil
+
+
+CLOSES = replace(
+    wrong.WANTED, grippers=(2,), demonstrated=lambda: np.array([[0.0, 0.0, -0.9]]).repeat(8, 0)
+)
 WORDED = replace(wrong.WANTED, instruction="Reach for the ball.")
 GRIPS = np.array([[0.0, 0.0, -1.0], [0.0, 0.0, 0.2]])  # of the task's own demonstration
 GRIPPED = replace(wrong.WANTED, grippers=(2,), demonstrated=lambda: GRIPS)
@@ -119,6 +150,27 @@ ALL = (
     one("a gripper that trembles", left_alone(0.01), "hardly moves", TOLD, wanted=GRIPPED),
     one("a gripper that need not move", left_alone(0.0), "by", TAKEN, wanted=HELD),
     one("a gripper that nobody shows", left_alone(0.0), "by", TAKEN, wanted=NOBODY),
+    one(
+        "a gripper that ends open",
+        ended(0.9),
+        "is at 0.9 where .* at -0.9: closed for",
+        TOLD,
+        wanted=CLOSES,
+    ),
+    one("a gripper that ends closed", ended(-0.9), "by next.success", TAKEN, wanted=CLOSES),
+    one("an episode in tenths", in_tenths, "1 of 4 .* no action beyond 0.0", TOLD),
+    one(
+        "an action of zeros at each end", last_filled_up, "4 of 4 .* whose last action alone", TOLD
+    ),
+    one(
+        "a sense that the task has not",
+        sensed([16]),
+        "without observation.tactile, which reach does not show",
+        TOLD,
+    ),
+    one("a sense of no shape", sensed(None), "without observation.tactile, which", TOLD),
+    one("a sense of an open shape", sensed([None, 3]), "without observation.tactile, which", TOLD),
+    one("what is shown once more", sensed([4], list(wrong.OBSERVATION)), "by", TAKEN),
     one("a gripper that moves", nothing, "by next.success", TAKEN, wanted=GRIPPED),
     one(
         "a success of two frames",

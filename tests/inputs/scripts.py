@@ -50,6 +50,7 @@ ALL = (
     act("a list", "return [float(o[0]), 0.0]", "^$", TAKEN),
     act("whole numbers", "return [int(9 * o[0]) % 2, 0]", "^$", TAKEN),
     act("NaN", "return [float('nan'), 0]", r"mine.py: an action is array\(\[nan,  ?0"),
+    act("truth values", "return o[:2] > 0", r"an action is array\(\[.*(True|False)"),
     act("infinite", "return [float('inf'), 0]", r"an action is array\(\[inf"),
     act("nothing", "pass", r"an action has shape \(\), not \(2,\)"),
     act("one number", "return 0.0", r"an action has shape \(\)"),

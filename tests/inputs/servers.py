@@ -25,7 +25,7 @@ msgpack = pytest.importorskip("msgpack")
 serve = pytest.importorskip("websockets.sync.server").serve
 
 Answer = Callable[[Any], None]
-ASKED = 30  # actions of an episode
+ASKED, OFTEN = 30, 300  # actions of an episode, and of several
 SHORT = "?timeout=2&patience=2&execute=2"
 BRIEF = "?timeout=1&patience=0.3"
 NOUGHT = ".*asked about an observation of zeros, and nothing was measured"
@@ -81,15 +81,18 @@ def listening(talk: Callable[[socket.socket], object]) -> Iterator[str]:
         yield f"ws://127.0.0.1:{listener.getsockname()[1]}"
 
 
-def acted(address: str) -> tuple[str, str]:
-    """How a policy there acts: what of it is not taken is told, or makes an episode invalid."""
+def acted(address: str, asked: int = ASKED) -> tuple[str, str]:
+    """How a policy there acts: what of it is not taken is told, or makes an episode invalid.
+
+    asked: for so many actions.
+    """
     policy = load(address).policy
     require_fit(policy, stations(), "remote")
     controller = policy.controller(stations())
     controller.begin(0, np.random.default_rng(0), 0.0)
     seen = np.ones((1, stations().observation_size), np.float32)
     try:
-        actions = [controller.act(np.array([0]), seen, None) for _ in range(ASKED)]
+        actions = [controller.act(np.array([0]), seen, None) for _ in range(asked)]
     except ServerFault as fault:
         return INVALID, str(fault)
     assert np.isfinite(actions).all()
@@ -136,6 +139,16 @@ def one(
     def give(_: Path) -> tuple[str, str]:
         with serving(answer, said) as address:
             return acted(f"{address}?timeout=2&patience=2&execute={ask}")
+
+    return Input(name, give, words, ends)
+
+
+def often(name: str, answer: Answer, words: str, ends: str) -> Input:
+    """An entry: a server that is asked for longer."""
+
+    def give(_: Path) -> tuple[str, str]:
+        with serving(answer) as address:
+            return acted(address + SHORT, OFTEN)
 
     return Input(name, give, words, ends)
 
@@ -190,6 +203,17 @@ def at(name: str, address: str, words: str) -> Input:
 def http(line: bytes, more: bytes = b"\r\n") -> Callable[[socket.socket], object]:
     """A web server that says this."""
     return lambda connection: (connection.recv(999), connection.sendall(line + b"\r\n" + more))
+
+
+def drawn(low: float) -> Answer:
+    """Other actions each time, from `low` to 1."""
+    rng = np.random.default_rng(0)
+
+    def answer(connection: Any) -> None:
+        chunk = rng.uniform(low, 1.0, (5, width())).astype(np.float32)
+        connection.send(pack({"actions": chunk}))
+
+    return answer
 
 
 def twice(connection: Any) -> None:
@@ -264,6 +288,11 @@ ALL = (
     one("in degrees, whole", actions(57, np.int16), CLIPPED, TOLD),
     one("1e300", actions(1e300, np.float64), CLIPPED, TOLD),
     one("the least whole number", actions(-(2**63), np.int64), CLIPPED, TOLD),
+    often(
+        "one chunk for all", sends(pack({"actions": LINES})), "all of its 150 chunks .* same", TOLD
+    ),
+    often("never below nought", drawn(0.0), "has an entry below 0, .*between 0 and 1", TOLD),
+    often("on both sides of nought", drawn(-1.0), "^$", TAKEN),
     one("of half precision", actions(0.5, np.float16), "^$", TAKEN),
     one("truth values", actions(True, bool), "truth values"),
     one("whole numbers", actions(1, np.int64), "^$", TAKEN),

@@ -102,6 +102,19 @@ def axis(name: str, said: str, words: str, ends: str = REFUSED) -> Input:
     return Input(f"axis: {name}", give, words, ends)
 
 
+def config(name: str, said: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: the SO-101's own `drivers.toml`, with another line in its config."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        pack = Path(shutil.copytree(find("robots", "so101").folder, folder / "mine"))
+        text = (pack / "drivers.toml").read_text("utf-8")
+        (pack / "drivers.toml").write_text(changed(text, "use_degrees = true", said))
+        (folder / "lab.toml").write_text(f'driver = "lerobot"\nrobot = "{pack}"\n')
+        return TAKEN, repr(load_station(folder / "lab.toml"))
+
+    return Input(f"config: {name}", give, words, ends)
+
+
 MOCK, TWIN, ROS, LEROBOT = (f'driver = "{d}"\n' for d in ("mock", "twin", "ros2", "lerobot"))
 WALL = '[[keep_out]]\nname = "w"\nlow = [0.7, -1, 0]\nhigh = [0.8, 1, 1]\n'
 SPACE = '[ros2]\nnamespace = "/left"\n'
@@ -209,6 +222,14 @@ ALL = (
     drivers("a secret", "[environment]\nHF_TOKEN = 'x'", "environment means nothing here"),
     drivers("a list", "[[ros2]]\nnamespace = '/l'", "ros2 is .*expected dict"),
     axis("as it should be", 'motor = "elbow"\noffset = -0.5', "-0.5", TAKEN),
+    axis(
+        "a gripper in degrees",
+        'motor = "jaw"\ntheirs = [0, 100]\nours = [-10, 100]',
+        "no degrees and",
+    ),
+    config("as it should be", "use_degrees = true", "StationFile", TAKEN),
+    config("a flag in quotes", 'use_degrees = "true"', "use_degrees is 'true': true or false"),
+    config("no degrees", "use_degrees = false", "goes from -100 to 100, and shoulder_pan is read"),
     axis("a zero in degrees", 'motor = "elbow"\noffset = 90', "rad or m, no degrees"),
     axis("a motor of no name", 'motor = ""', "motor is ''"),
     axis("LeRobot's key of a motor", 'motor = "elbow.pos"', "without .pos after it"),

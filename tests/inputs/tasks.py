@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from enpire.certification.examination import require_fit
-from enpire.environment import Job
-from enpire.types import Outcome, Predicate, Purpose, Verdict
+from enpire.environment import Demonstrations, Demonstrator, Job, Readings
+from enpire.twin import Twin
+from enpire.types import Float32Array, Outcome, Predicate, Purpose, Verdict
 from tests.environment.reach import Reach, Speed, reach_stations
-from tests.inputs.entry import INVALID, REFUSED, TAKEN, Input
+from tests.inputs.entry import INVALID, REFUSED, TAKEN, TOLD, Input
 
 TICKS = 3000  # of the longest episode, and some
 NAN = float("nan")
@@ -48,6 +50,45 @@ def judged(name: str, answer: Any, words: str, ends: str = INVALID) -> Input:
     return one(name, "judge", answer, words, ends)
 
 
+class Shown(Demonstrator):
+    """Somebody who acts at random, and whose actions are changed."""
+
+    def __init__(self, rng: np.random.Generator, change: Callable[[Float32Array], Any]) -> None:
+        self._rng, self._change = rng, change
+
+    def act(self, readings: Readings) -> Any:
+        return self._change(self._rng.uniform(-1, 1, 7).astype(np.float32))
+
+
+def shows(
+    name: str, change: Callable[[Float32Array], Any], words: str, ends: str = REFUSED
+) -> Input:
+    """An entry: what a demonstrator does in some episodes."""
+
+    def demonstrator(_: Any, rng: np.random.Generator) -> Demonstrator:
+        return Shown(rng, change)
+
+    def give(_: Path) -> tuple[str, str]:
+        task = type("Mine", (Reach,), {"demonstrator": demonstrator})()
+        stations, people = reach_stations(1, task=task), Demonstrations(task)
+        for seed in range(8):
+            stations.begin(0, Job(seed, Purpose.DEMONSTRATION, people, "p"))
+            while not stations.tick():
+                pass
+        return (TOLD if people.watch.text else TAKEN), people.watch.text
+
+    return Input(f"shows {name}", give, words, ends)
+
+
+def dropped(self: Reach, twin: Twin, *more: Any) -> None:
+    """The goal is on its way down when the scene has been placed."""
+    Reach.place(self, twin, *more)
+    twin.qvel[more[1], twin.model.joint("task_goal").dofadr[0] + 2] = -5.0
+
+
+LIMITLESS = Verdict(Outcome.FAILURE, (Predicate("near", 0.0, NAN, "m", at_least=False),))
+
+
 def held(outcome: Outcome, value: float) -> Verdict:
     """A verdict by one measure, which is to be 0.008 m at most."""
     return Verdict(outcome, (Predicate("near", value, 0.008, "m", at_least=False),))
@@ -64,6 +105,18 @@ ALL = (
     judged("a verdict that is true", True, "its verdict is True"),
     judged("an outcome in words", Verdict("success"), "an Outcome is needed"),  # type: ignore[arg-type]
     judged("success by NaN", held(Outcome.SUCCESS, NAN), "near does not hold"),
+    judged("a threshold of NaN", LIMITLESS, "near is held against a threshold of nan"),
+    Input(
+        "a thing that falls",
+        lambda _: episode(place=dropped),
+        "falls at .* once the scene",
+        INVALID,
+    ),
+    shows("as it should be", lambda action: action, "^$", TAKEN),
+    shows("in degrees", lambda action: 57.3 * action + 2.0, "beyond .-1, 1.*another unit", TOLD),
+    shows("by nothing", lambda action: None, "its demonstrator acts by None"),
+    shows("by a list", lambda action: action.tolist(), "^$", TAKEN),
+    shows("by truths", lambda action: action > 0.0, "its demonstrator acts by .*an array"),
     judged("success against its measure", held(Outcome.SUCCESS, 1.0), "near does not hold"),
     judged("a failure whose measure holds", held(Outcome.FAILURE, 0.0), "failure", TAKEN),
     judged("success without a measure", Verdict(Outcome.SUCCESS), "success", TAKEN),

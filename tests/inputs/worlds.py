@@ -17,7 +17,8 @@ from enpire.environment.core import task as core_task
 from enpire.errors import PackError
 from enpire.packs import find, load_robot, load_world
 from enpire.packs.menagerie import VARIABLE, of_pack
-from enpire.twin import compose
+from enpire.packs.models import require_files_of
+from enpire.twin import compose, composition
 from tests.environment.reach import Reach
 from tests.inputs.entry import REFUSED, TAKEN, TOLD, Input, changed
 
@@ -122,6 +123,51 @@ def scene(name: str, text: str, words: str, ends: str = REFUSED) -> Input:
     return Input(f"scene: {name}", give, words, ends)
 
 
+def hinge(name: str, range_: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: a task's hinge with a range, in the unit that MuJoCo takes it for by default."""
+
+    def build(spec: mujoco.MjSpec) -> None:
+        body = '<body name="door"><joint name="hinge" limited="true" range="{}"/><geom size="0.1"/>'
+        text = f"<mujoco><worldbody>{body.format(range_)}</body></worldbody></mujoco>"
+        spec.attach(
+            mujoco.MjSpec.from_string(text), prefix="task_", frame=spec.worldbody.add_frame()
+        )
+
+    def give(_: Path) -> tuple[str, str]:
+        told: list[str] = []
+        with patch.object(composition.LOG, "warning", lambda text, *args: told.append(text % args)):
+            made = compose(
+                load_world(find("sim", "bench")), load_robot(find("robots", "so101")), build
+            )
+        return (TOLD if told else TAKEN), "; ".join(told) or repr(made)
+
+    return Input(f"hinge: {name}", give, words, ends)
+
+
+def elsewhere(name: str, where: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: a mesh that a task's own code adds, of a file in a folder beside its pack's."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        (folder / "pack").mkdir()
+        path = folder / where
+        path.write_text(
+            "v 0 0 0\nv 0.1 0 0\nv 0 0.1 0\nv 0 0 0.1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+        )
+
+        def build(spec: mujoco.MjSpec) -> None:
+            spec.add_mesh(name="m", file=str(path))
+            spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname="m")
+
+        world, robot_ = load_world(find("sim", "bench")), load_robot(find("robots", "so101"))
+        made = compose(world, robot_, build)
+        require_files_of(made.model, folder / "pack", [world.model, *robot_.models])
+        return TAKEN, repr(made)
+
+    return Input(name, give, words, ends)
+
+
+CAMERA = 'fovy="45"/>\n    <camera name="side"'
+OPEN = "[-0.17453, 1.74533]"
 KP, VALUE = "kp = [0.85, 1.15]", "value = 20.0"
 ALL = (
     option("as it should be", "", "Scene", TAKEN),
@@ -134,6 +180,24 @@ ALL = (
     option("a time step in ms", '<option timestep="2"/>', "timestep is 2 s: at most 0.02 s, no ms"),
     option("no time step", '<option timestep="0"/>', "positive timestep"),
     option("an integrator that is none", '<option integrator="euler2"/>', "invalid keyword"),
+    bench(
+        "a lens in rad", CAMERA, 'fovy="0.8"/>\n    <camera name="side"', "a fovy of 0.8: .* no rad"
+    ),
+    bench(
+        "a camera in cm", 'pos="1.30 0 0.62"', 'pos="130 0 62"', "camera front is at 130, 0, 62 m"
+    ),
+    bench(
+        "friction in per cent", 'friction="0.8', 'friction="80', "bench has a friction of 80: 10 at"
+    ),
+    hinge("as it should be", "0 90", "Scene", TAKEN),
+    hinge("whose range is in rad", "0 1.57", "task_hinge goes from 0 to 0.0274 rad: is its", TOLD),
+    hinge("of many turns", "0 5000", "task_hinge goes from 0 to 87.3 rad: is its range", TOLD),
+    elsewhere(
+        "a mesh that a task's code adds from elsewhere", "m.obj", "lies in none of its packs"
+    ),
+    elsewhere("a mesh that a task's code adds", "pack/m.obj", "Scene", TAKEN),
+    robot("an opening for a closing", OPEN, "[1.74533, -0.17453]", "0.12 m apart, .*exchange the"),
+    robot("an opening in part", OPEN, "[-0.17453, 1.0]", "Scene", TAKEN),
     bench(
         "friction below nought", 'friction="0.8', 'friction="-0.8', "geom_friction of bench is b"
     ),

@@ -29,6 +29,7 @@ from enpire.cli.options.parser import Parser, add_trust, options_given, print_no
 from enpire.cli.options.tracking import add_tracking, require_tracking
 from enpire.errors import StoreError, UsageError
 from enpire.packs.finder import GYM
+from enpire.real_path import real_path
 from enpire.session.audience import Audience
 from enpire.session.backends import LocalBackend
 from enpire.session.graphics import choose_graphics
@@ -261,7 +262,7 @@ def settings_of(options: Namespace, given: dict[str, Any]) -> LoopSettings:
         given["first_recipe_settings"] = options.gathered[RECIPE]
     given = {"max_pairs": int(OPTIONS["max_pairs"][1])} | merged(of_task(pack), given)
     if os.sep in task:
-        task = str(Path(task).resolve())
+        task = str(real_path(task))
     settings = LoopSettings(task=task, **given)
     if least := least_sealed(settings):
         print(least)

@@ -79,6 +79,7 @@ def _axis(row: Table) -> tuple[str, float, float]:
         theirs, ours = row.numbers("theirs", 2), row.numbers("ours", 2)
         if theirs[0] == theirs[1] or ours[0] == ours[1]:
             raise PackError(f"{row.where}: theirs and ours each need two different numbers")
+        row.require_within("ours", ours, FARTHEST, "rad or m, no degrees and no mm")
         factor = (ours[1] - ours[0]) / (theirs[1] - theirs[0])
         return key, factor, ours[0] - factor * theirs[0]
     unit, sign = row.text("unit", "degrees"), row.number("sign", 1.0)

@@ -134,6 +134,9 @@ def aim(
         right = np.array([-np.sin(a), np.cos(a), 0.0])
         up = np.cross(back, right)
         camera = spec.camera(name)
+        if camera is None:
+            has = ", ".join(each.name for each in spec.cameras) or "none"
+            raise ValueError(f"the world has no camera {name}; its cameras: {has}")
         camera.pos = centre + away * back
         camera.alt.type = mujoco.mjtOrientation.mjORIENTATION_XYAXES
         camera.alt.xyaxes = [*(cos * right + sin * up), *(cos * up - sin * right)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,9 @@ def require_verdict(verdict: Verdict) -> None:
         raise TypeError(f"its verdict is {verdict!r:.80}: a Verdict with an Outcome is needed")
     if verdict.outcome is Outcome.SUCCESS and verdict.failed:
         raise ValueError(f"its verdict is a success, and {verdict.failed[0]} does not hold")
+    for predicate in verdict.predicates:
+        if math.isnan(predicate.threshold):  # a measure may be none, which says unsure
+            raise ValueError(f"its {predicate.name} is held against a threshold of nan")
 
 
 def _require_shape(task: Task, method: str, value: Any, needs: tuple[int, ...]) -> None:

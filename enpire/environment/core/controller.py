@@ -9,7 +9,9 @@ import numpy as np
 
 from enpire.environment.control.joint_actions import MovesHands
 from enpire.environment.control.sensing import Readings
+from enpire.environment.core.policy_watch import PolicyWatch
 from enpire.environment.core.task import Demonstrator, Task
+from enpire.errors import PackError
 from enpire.twin.twin import Rows
 from enpire.types import Flags, Float32Array, Image
 
@@ -147,14 +149,25 @@ class Demonstrations(MovesHands):
         """Demonstrate `task`."""
         self._task = task
         self._experts: dict[int, Demonstrator] = {}
+        self.watch = PolicyWatch(f"the demonstrator of {task.name}")
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """Another person takes over the station."""
         self._experts[row] = self._task.demonstrator(rng)
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
-        """Each expert's own action."""
-        actions = [self._experts[int(row)].act(readings.row(i)) for i, row in enumerate(rows)]
+        """Each expert's own action; raises PackError for what is no array."""
+        actions: list[Float32Array] = []
+        for i, row in enumerate(rows):
+            said = self._experts[int(row)].act(readings.row(i))
+            action = np.asarray(said)
+            if action.ndim != 1 or action.dtype.kind not in "iuf":
+                raise PackError(
+                    f"{self._task.folder / 'task.py'}: its demonstrator acts by {said!r:.80}: an "
+                    "array of an action's numbers is needed"
+                )
+            actions.append(action)
+            self.watch.count(action)
         return self.told(rows, actions, readings)
 
 

@@ -17,11 +17,12 @@ from enpire.environment.control.sensing import SensorNoise
 from enpire.environment.core.task import Task
 
 LONGEST_S, FASTEST_HZ, STRONGEST_N = 3600.0, 1000.0, 1e6
+LONGEST_EPISODE_S = 1000.0  # no ms: a task of 3 s is none of 3000
 FARTHEST_M, WIDEST_RAD, LATEST_S = 0.2, math.pi, 1.0  # of a sensor's noise and latency
 FASTEST_M = 0.5  # in one control period
 LIMITS = {  # of a number: its least, whether that is allowed, and its most
     "control_hz": (0.0, False, FASTEST_HZ),
-    "time_limit": (0.0, False, LONGEST_S),
+    "time_limit": (0.0, False, LONGEST_EPISODE_S),
     "probe_limit": (0.0, True, LONGEST_S),
     "settle_limit": (0.0, True, LONGEST_S),
     "restore_limit": (0.0, False, LONGEST_S),
@@ -55,6 +56,8 @@ def nonsense(task: type[Task]) -> str:
         value: Any = getattr(task, name)
         if not isinstance(value, str) or not value.strip():
             return f"{name} is {value!r:.60}: a text is needed"
+        if "{" in value:
+            return f"{name} is {value!r:.60}: nothing stands for what is in braces"
         if not value.isprintable() or len(value) > LONGEST_TEXT:
             return (
                 f"{name} is {value!r:.60}: a text of one line is needed, {LONGEST_TEXT} letters at "

@@ -9,20 +9,26 @@ import numpy as np
 from enpire.types import Float32Array, FloatArray
 
 LOG = logging.getLogger(__name__)
+CHUNKS = 3  # dimensions of several chunks of actions
 LIMIT, ROUNDED = 1.0, 1e-3  # of an action's entries, and how far beyond is still that
 STRANGE, MOST = 30.0, 0.5  # spreads from the middle, and the share of observations that are so far
 TINY = 0.01  # of an action, below which an arm hardly moves
+ANSWERS = 10  # chunks that are not one and the same by accident
+SEVERAL = 3  # entries of an action do not all go one way by accident
 SHOWN = 3  # entries of an action in a message
+MANY = 200  # actions, of which some go either way
 SHARE, FEWEST = 0.1, 50  # of actions, from which it is said, once so many have come
 
 
 class PolicyWatch:
     """Counts what is odd about a policy's actions and what it is shown, and says once if much is.
 
-    Four things are odd: actions with an entry beyond [-1, 1], which stations clip; actions that are
-    all the same, whatever is seen, as of a policy whose answers are rounded to whole numbers;
-    actions that are all tiny, as of one that answers in metres; and observations that are far from
-    all that it was trained on.
+    Seven things are odd: actions with an entry beyond [-1, 1], which stations clip; actions that
+    are all the same, whatever is seen, as of a policy whose answers are rounded to whole numbers;
+    one chunk of actions, again and again, as of a server that remembers its first answer; actions
+    that are all tiny, as of one that answers in metres; actions that never go below 0, as
+    if they were scaled to between 0 and 1; observations that are far from all that it was trained
+    on; and observations that are all in the middle of that.
     """
 
     def __init__(self, name: str) -> None:
@@ -30,21 +36,37 @@ class PolicyWatch:
         self._name = name
         self._all = self._clipped = 0
         self._largest, self._said = 0.0, False
+        self._least: FloatArray | None = None  # of each entry of an action, and the largest
+        self._most: FloatArray | None = None
         self._looks = self._strange = 0
         self._farthest = 0.0
         self._first: Float32Array | None = None  # until one differs from it
+        self._answers = 0  # chunks so far
+        self._chunk: Float32Array | None = None  # the first of them, until one differs from it
 
     def count(self, actions: Float32Array) -> None:
-        """Actions of any shape (..., act)."""
+        """Actions (..., act); of shape (m, k, act) they are chunks, each an answer of its own."""
         sizes = np.abs(actions).max(axis=-1)
         self._all += sizes.size
         self._clipped += int((sizes > LIMIT + ROUNDED).sum())
         self._largest = max(self._largest, float(sizes.max(initial=0.0)))
         every = actions.reshape(-1, actions.shape[-1])
+        if len(every):
+            low, high = every.min(axis=0).astype(float), every.max(axis=0).astype(float)
+            self._least = low if self._least is None else np.minimum(self._least, low)
+            self._most = high if self._most is None else np.maximum(self._most, high)
         if self._all == len(every) > 0:
             self._first = every[0].copy()
         if self._first is not None and (every != self._first).any():
             self._first = None
+        if actions.ndim == CHUNKS and len(actions):
+            if not self._answers:
+                self._chunk = actions[0].copy()
+            self._answers += len(actions)
+            if self._chunk is not None and (
+                actions.shape[1:] != self._chunk.shape or (actions != self._chunk).any()
+            ):
+                self._chunk = None
         if not self._said and self._all >= FEWEST and self.text:
             self._said = True
             LOG.warning("%s", self.text)
@@ -60,6 +82,13 @@ class PolicyWatch:
     def share(self) -> float:
         """The share of actions so far that are clipped."""
         return self._clipped / self._all if self._all else 0.0
+
+    @property
+    def _one_sided(self) -> bool:
+        """Whether no entry goes below 0, though several move."""
+        if self._least is None or self._most is None or (self._least < 0.0).any():
+            return False
+        return int((self._most - self._least > TINY).sum()) >= SEVERAL
 
     @property
     def text(self) -> str:
@@ -79,6 +108,18 @@ class PolicyWatch:
             told.append(
                 f"none of its {self._all} actions is larger than {self._largest:.2g}, and 1 is a "
                 "full one: another unit?"
+            )
+        elif self._chunk is not None and self._answers >= ANSWERS and self._all >= FEWEST:
+            told.append(f"all of its {self._answers} chunks are the same, whatever it is shown")
+        if self._all >= MANY and self._one_sided:
+            told.append(
+                f"none of its {self._all} actions has an entry below 0, and they go from -1 to 1: "
+                "scaled to between 0 and 1?"
+            )
+        if self._looks >= FEWEST and self._farthest < TINY:
+            told.append(
+                f"nothing that it is shown is more than {self._farthest:.2g} spreads from the "
+                "middle of what its statistics know: it sees nothing. Another unit?"
             )
         if self._strange > MOST * self._looks:
             told.append(

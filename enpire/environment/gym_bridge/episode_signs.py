@@ -57,6 +57,16 @@ class EpisodeSigns:
                 "observation: they may be one episode, counted over and over",
             )
 
+    def fixes(self, entries: Sequence[int]) -> None:
+        """Entries of its actions have one value only."""
+        if entries:
+            named = ", ".join(map(str, entries))
+            self._say(
+                "fixed",
+                f"entry {named} of its actions has one value only: what a policy does there "
+                "changes nothing",
+            )
+
     def leaves_out(self, keys: Sequence[str]) -> None:
         """An observation has these keys, which its space does not declare."""
         if keys:

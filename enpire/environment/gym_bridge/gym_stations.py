@@ -137,6 +137,7 @@ class GymStations:
         self.aside: dict[int, str] = {}  # on request: an environment that does not reset raises
         self._script = ScriptedActions() if demonstrator else None
         self._signs = EpisodeSigns(name, np.array(about["bounds"], np.float64))
+        self._signs.fixes(about["fixed"])
         self._running: dict[int, GymEpisode] = {}
         # Connections that are made, or made anew, before they are asked: one that has no job has
         # no process.

@@ -241,6 +241,7 @@ class Spaces:
             "stations": stations,
             "observation": self.observation,
             "action": self.action,
+            "fixed": np.flatnonzero(self._low == self._high).tolist(),  # of an action
             "bounds": self.bounds,  # of each entry that is seen, lowest and highest
             "hz": rate(env.metadata),
             "paced": (env.metadata or {}).get("render_fps") is not None,

@@ -24,7 +24,7 @@ from enpire.errors import PolicyError, UsageError, error_text
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array
 
-NUMBERS = "biuf"  # kinds of arrays that are actions: no text, no complex numbers, no objects
+NUMBERS = "iuf"  # kinds of arrays that are actions: no truth values, no text, no objects
 LARGEST = 1e6  # of an action: what is larger is as far beyond 1
 
 

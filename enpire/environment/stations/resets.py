@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from enum import StrEnum
 
+import mujoco
 import numpy as np
 
 from enpire.environment.control.sensing import Sensors
@@ -20,6 +21,7 @@ from enpire.errors import ResetFailed
 from enpire.twin.twin import Rows
 from enpire.types import FloatArray, Outcome, Verdict
 
+FASTEST = 2.0  # that a thing falls once it is settled: what was free for 0.2 s does [m/s]
 RESET_TRIES = 4  # one, and again up to three times
 ROUNDING = 1e-6  # of a count of periods
 
@@ -53,6 +55,8 @@ class Resets:
         self._perturber = Perturber(perturbation, task, self.twin)
         names = task.variation_names
         self._target = np.array([names.index(name) for name in task.target_names], np.int64)
+        model = self.twin.model
+        self._free = np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_FREE)
 
     def begin(self, row: int, running: EpisodeState, physical: bool) -> None:
         """Draw the initial condition, and begin to bring it about."""
@@ -173,6 +177,9 @@ class Resets:
         except ResetFailed as error:
             left = self.period
             self._failed(row, running, error)
+        if not left and (fault := self._falling(row)):
+            left = self.period
+            self._failed(row, running, ResetFailed(fault))
         if not left:
             self._identified.delay(row)
             self._perturber.delay(row)
@@ -186,3 +193,16 @@ class Resets:
         running.reset += 1
         after = min(left, limit + self.period - elapsed) / self.period
         running.alone = 0 if self._planted else max(math.ceil(after - ROUNDING) - 1, 0)
+
+    def _falling(self, row: int) -> str:
+        """Which thing falls though its scene has settled, for a person; empty if none does."""
+        model = self.twin.model
+        for joint in self._free:
+            speed = -float(self.twin.qvel[row, model.jnt_dofadr[joint] + 2])
+            if speed > FASTEST:
+                name = model.body(model.jnt_bodyid[joint]).name
+                return (
+                    f"{name} falls at {speed:.1f} m/s once the scene has settled: is it placed "
+                    "within something, or is there nothing below it that it meets?"
+                )
+        return ""

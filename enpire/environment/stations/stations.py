@@ -42,6 +42,7 @@ from enpire.environment.stations.resets import ResetMode, Resets
 from enpire.environment.stations.verifier import Verifier
 from enpire.errors import PackError
 from enpire.packs import Robot, World
+from enpire.packs.models import require_files_of
 from enpire.twin import Twin, compose
 from enpire.twin.scene import Scene
 from enpire.twin.twin import Rows
@@ -92,6 +93,7 @@ class Stations:
         build = task.build if perturbation is None else partial(perturbation.build, task)
         with told_with_its_line(task.folder):
             scene = compose(world, robot, build)
+            require_files_of(scene.model, task.folder, [world.model, *robot.models])
         self.twin = self._twin(scene, stations, threads)
         self.period = 1.0 / task.control_hz
         self.substeps = max(1, round(self.period / scene.model.opt.timestep))

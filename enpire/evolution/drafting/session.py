@@ -38,6 +38,7 @@ from enpire.evolution.experiments.events import ModelUse
 from enpire.json_text import loads
 from enpire.model_gateway.usage import Allowance, Usage
 from enpire.packs.finder import DRAFTED
+from enpire.real_path import real_path
 from enpire.sandbox.bubblewrap import harness, python
 from enpire.sandbox.sandbox import CommandResult, SandboxProcess
 from enpire.sandbox.sanitize import one_line, quoted
@@ -100,7 +101,7 @@ class Drafting:
         within_s: that the agent may work [s]; certification comes after. say: is told, a line at a
         time, what happens.
         """
-        self.asked, self.folder = request, folder.resolve()
+        self.asked, self.folder = request, real_path(folder)
         self.workspace = self.folder / WORK
         self._program = program
         self._ceilings, self._say = ceilings, say

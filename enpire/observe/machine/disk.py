@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from enpire.observe.machine.check import CheckState, MachineCheck
+from enpire.real_path import real_path
 from enpire.store.durable import disk_errors, fsync, temporary_name, write_file
 
 MOUNTS = Path("/proc/self/mountinfo")
@@ -125,7 +126,7 @@ def mounted(folder: Path, mounts: Path = MOUNTS) -> tuple[str, str]:
     """The kind of file system below a folder, and its options; empty where nobody says."""
     found = ("", "")
     longest = -1
-    where = folder.resolve()
+    where = real_path(folder)
     for line in mounts.read_text().splitlines() if mounts.is_file() else ():
         before, _, after = line.partition(" - ")
         at = re.sub(r"\\(\d{3})", lambda code: chr(int(code[1], 8)), before.split()[4])
