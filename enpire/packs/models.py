@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-import mujoco
-
 from enpire.errors import PackError
+
+if TYPE_CHECKING:
+    import mujoco
 
 MARKERS = ("robot.toml", "world.toml")
 ADDRESSES = ("mesh_pathadr", "tex_pathadr", "hfield_pathadr", "skin_pathadr")

@@ -275,7 +275,7 @@ class Loop:
             self._decisions.note(number, RETRIED, text, parent, name)
             training = self.trainer.begin(self.run_store, asked)
             candidate = self._candidate_of(training)
-        if is_online(self._recipe(number + 1)):
+        if self.schedule and is_online(self._recipe(number + 1)):
             training.cancel()
         text = keep(self.run_store, candidate, name, asked, "candidate" if parent else "incumbent")
         self._decisions.note(number, "trained", text, parent, name, candidate.numbers)
