@@ -140,7 +140,7 @@ class PartTimes:
     """Processor time by part, from the first episode's beginning on."""
 
     def __init__(self) -> None:
-        self._children_s = _children_s()  # of earlier loops
+        self._children_s = _children_s()  # of those that ended before the first episode
         self._began = _spent()
         self._first: tuple[float, float] | None = None  # processor time, clock [s]
         self._lock = threading.Lock()
@@ -151,6 +151,7 @@ class PartTimes:
         """An episode begins."""
         if self._first is None:
             self._first = _spent(), time.perf_counter()
+            self._children_s = _children_s()
             self._seconds = dict.fromkeys(PARTS, 0.0)
 
     def timed(self, part: str, function: Callable[..., Any]) -> Callable[..., Any]:

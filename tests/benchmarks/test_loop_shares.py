@@ -7,7 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.loop_shares import PARTS, REST, SHORT, PartTimes, bench_loop, part_times, table
+from benchmarks import loop_shares
+from benchmarks.loop_shares import (
+    LEARNING,
+    PARTS,
+    REST,
+    SHORT,
+    PartTimes,
+    bench_loop,
+    part_times,
+    table,
+)
 from enpire.twin import Twin
 
 
@@ -37,8 +47,9 @@ def test_a_function_within_another_counts_for_itself_only(monkeypatch: pytest.Mo
 def test_what_comes_before_the_first_episode_counts_to_no_part(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    now = [0.0]
+    now, ended = [0.0], [0.0]
     monkeypatch.setattr(time, "thread_time", lambda: now[0])
+    monkeypatch.setattr(loop_shares, "_children_s", lambda: ended[0])
     times = PartTimes()
 
     def step() -> None:
@@ -46,8 +57,11 @@ def test_what_comes_before_the_first_episode_counts_to_no_part(
 
     timed = times.timed("physics", step)
     timed()
+    ended[0] = 4.0
     times.begin()
-    assert times.shares(0).parts["physics"] == 0.0
+    parts = times.shares(0).parts
+    assert parts["physics"] == parts[LEARNING] == 0.0
+    assert parts[REST] >= 0.0
     with pytest.raises(ValueError, match="no episode"):
         PartTimes().shares(0)
 

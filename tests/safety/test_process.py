@@ -38,7 +38,14 @@ def station(tmp_path, monkeypatch):
 
 
 def wait(client: StationClient, *modes: Mode) -> Mode:
-    return next(s.mode for s in bench._statuses(client) if s.mode in modes)
+    """Wait until the supervisor says one of `modes`; a busy machine may keep it from saying any."""
+    end = time.monotonic() + bench.WAIT_S
+    while time.monotonic() < end:
+        with suppress(SafetyError):
+            if (mode := client.status().mode) in modes:
+                return mode
+        time.sleep(0.002)
+    raise SafetyError(f"the supervisor was in none of {modes} in time")
 
 
 def patiently[T](work: Callable[[], T]) -> T:
