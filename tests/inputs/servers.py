@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import socket
 import threading
 import time
@@ -27,7 +28,7 @@ serve = pytest.importorskip("websockets.sync.server").serve
 Answer = Callable[[Any], None]
 ASKED, OFTEN = 30, 300  # actions of an episode, and of several
 SHORT = "?timeout=2&patience=2&execute=2"
-BRIEF = "?timeout=1&patience=0.3"
+BRIEF = "?timeout=3&patience=3"
 NOUGHT = ".*asked about an observation of zeros, and nothing was measured"
 
 
@@ -195,6 +196,14 @@ def no_server(name: str, talk: Callable[[socket.socket], object], words: str) ->
     return Input(name, give, words)
 
 
+def at_first(
+    talk: Callable[[socket.socket], object], later: Callable[[socket.socket], object]
+) -> Callable[[socket.socket], object]:
+    """One talk to who comes first, and another to all who come later."""
+    talks = itertools.chain([talk], itertools.repeat(later))
+    return lambda connection: next(talks)(connection)
+
+
 def at(name: str, address: str, words: str) -> Input:
     """An entry: an address."""
     return Input(name, lambda _: acted(address), words)
@@ -331,11 +340,16 @@ ALL = (
     no_server("closes at once", lambda _: None, "no policy's server"),
     no_server("a web page", http(b"HTTP/1.1 200 OK"), "HTTP 200|valid HTTP"),
     no_server("overloaded", http(b"HTTP/1.1 503 No", b"Content-Length: 0\r\n\r\n"), "HTTP 503"),
+    no_server(
+        "overloaded, then silent",
+        at_first(http(b"HTTP/1.1 503 No", b"Content-Length: 0\r\n\r\n"), lambda _: time.sleep(4)),
+        "HTTP 503",
+    ),
     no_server("locked", http(b"HTTP/1.1 401 No", b"Content-Length: 2\r\n\r\nno"), "refuses: no"),
     no_server("leads to itself", http(b"HTTP/1.1 302 F", b"Location: /\r\n\r\n"), "redirects"),
     no_server("another protocol", lambda c: c.sendall(b"SSH-2.0-x\r\n"), "does not say what it is"),
     no_server("drips", dripping, "does not say what it is"),
-    at("nobody", f"ws://127.0.0.1:1{BRIEF}", "refused.*waited for 0.3 s"),
+    at("nobody", f"ws://127.0.0.1:1{BRIEF}", "refused.*waited for 3 s"),
     at("a name too long", f"ws://{'a' * 70}.com{BRIEF}", "no address"),
     at("dots", f"ws://a..b{BRIEF}", "no address"),
     at("a fragment", f"ws://127.0.0.1:1/#x{BRIEF}", "without #"),

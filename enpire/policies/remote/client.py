@@ -58,14 +58,17 @@ class PolicyClient:
             PolicyError: no policy's server answers there within `patience`.
         """
         end = time.monotonic() + self._patience
+        why: Exception | None = None  # the latest answer: it says more than a try that was cut off
         while self._connection is None:
             left = end - time.monotonic()
             try:
                 self._connect(max(left, AGAIN_S))
             except (OSError, EOFError) as error:  # websockets' own are neither
+                if why is None or not isinstance(error.__cause__, TimeoutError):
+                    why = error
                 if left <= AGAIN_S:
                     raise PolicyError(
-                        f"no policy's server at {self.address} ({error or 'no answer'}): is it up? "
+                        f"no policy's server at {self.address} ({why}): is it up? "
                         f"It was waited for {self._patience:g} s"
                     ) from error
                 time.sleep(AGAIN_S)
