@@ -138,6 +138,7 @@ def _require_bench(model: mujoco.MjModel, world: World) -> None:
 
 def _require_physical(model: mujoco.MjModel, robot: Robot, world: World) -> None:
     """MuJoCo compiles what would speed up by friction, and things as large as houses."""
+    where = f"the scene of {robot.name} in {world.name}"
     for field in FROM_NOUGHT_UP:
         values = getattr(model, field)
         if field in LINEAR and values.ndim == 2:  # the first of a polynomial
@@ -145,14 +146,13 @@ def _require_physical(model: mujoco.MjModel, robot: Robot, world: World) -> None
         below = np.argwhere(values < 0.0)
         if len(below):
             raise PackError(
-                f"the scene of {robot.name} in {world.name}: {field} of "
-                f"{_row_name(model, field, int(below[0][0]))} is below nought"
+                f"{where}: {field} of {_row_name(model, field, int(below[0][0]))} is below nought"
             )
     rough = model.geom_friction[:, 0] > ROUGHEST
     if rough.any():
         geom = int(np.argmax(rough))
         raise PackError(
-            f"the scene of {robot.name} in {world.name}: geom {_row_name(model, 'geom_', geom)} "
+            f"{where}: geom {_row_name(model, 'geom_', geom)} "
             f"has a friction of {model.geom_friction[geom, 0]:g}: {ROUGHEST:g} at most, no per cent"
         )
     plane = model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
@@ -161,7 +161,7 @@ def _require_physical(model: mujoco.MjModel, robot: Robot, world: World) -> None
     if large.any():
         geom = int(np.argmax(large))
         raise PackError(
-            f"the scene of {robot.name} in {world.name}: geom {_row_name(model, 'geom_', geom)} "
+            f"{where}: geom {_row_name(model, 'geom_', geom)} "
             f"reaches {model.geom_rbound[geom]:.3g} m from its middle: sizes and meshes are in m, "
             "no mm"
         )
@@ -173,8 +173,8 @@ def _require_physical(model: mujoco.MjModel, robot: Robot, world: World) -> None
         if away.any():
             row = int(np.argmax(away))
             raise PackError(
-                f"the scene of {robot.name} in {world.name}: {field} "
-                f"{_row_name(model, field, row)} is at {', '.join(f'{x:g}' for x in places[row])} "
+                f"{where}: {field} {_row_name(model, field, row)} is at "
+                f"{', '.join(f'{x:g}' for x in places[row])} "
                 f"m, beyond {LARGEST:g} m: places are in m, no mm"
             )
     orthographic = model.cam_projection == mujoco.mjtProjection.mjPROJ_ORTHOGRAPHIC
@@ -182,9 +182,8 @@ def _require_physical(model: mujoco.MjModel, robot: Robot, world: World) -> None
     if narrow.any():
         camera = int(np.argmax(narrow))
         raise PackError(
-            f"the scene of {robot.name} in {world.name}: camera "
-            f"{model.camera(camera).name or camera} has a fovy of {model.cam_fovy[camera]:g}: it "
-            f"is in degrees, no rad, and {NARROWEST:g} at least"
+            f"{where}: camera {_row_name(model, 'camera', camera)} has a fovy of "
+            f"{model.cam_fovy[camera]:g}: it is in degrees, no rad, and {NARROWEST:g} at least"
         )
 
 

@@ -167,8 +167,9 @@ class Demonstrations(MovesHands):
                     "array of an action's numbers is needed"
                 )
             actions.append(action)
-            self.watch.count(action)
-        return self.told(rows, actions, readings)
+        told = self.told(rows, actions, readings)
+        self.watch.count(np.stack(actions))
+        return told
 
 
 class RandomActions:
