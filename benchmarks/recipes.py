@@ -46,7 +46,7 @@ class RecipeCell:
     """One loop of the bench; folder: of its run, its sealed evaluation and its log.
 
     recipe: a schedule, then where its episodes are spent and settings of its recipes:
-    `lookahead:abort` and `bc:policy=flow`, for two; `sac_flow:first=flow` begins from a
+    `rlpd:abort` and `bc:policy=flow`, for two; `dsrl:first=flow` begins from a
     flow. One of the user's own is called after what is in its file, so that one that was changed is
     another. schedule: as `--recipe` takes it.
     """

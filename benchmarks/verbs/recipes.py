@@ -44,7 +44,7 @@ the same budget of {budget}, with {robots} stations.
 A recipe's settings, where they are not its own, follow its name. *first=flow* begins from a flow of
 bc's. Versions: {versions}.
 
-Recipes of flows (`replay_bc`, `dsrl`, `sac_flow`, `recover`) replace a first policy of another kind
+Recipes of flows (`replay_bc`, `dsrl`, `recover`) replace a first policy of another kind
 by a cloned flow in their first round. Where the budget ends soon after, as at `push_t`, their rate
 is that of cloning (`bc:policy=flow`), and says nothing of what they learn further.
 

@@ -87,7 +87,7 @@ class NoiseAgent[P: Noisy](SacAgent[P]):
         return self.begun.noise_size * (NORMAL + math.log(deviation) + float(lost))
 
     def noise_odds(self, history: Tensor, noise: Tensor) -> Tensor:
-        """Log-odds (members, batch) of where in the bounds a return is."""
+        """Log-odds (members, batch) of the return."""
         odds: Tensor = self.noise_critic(
             torch.cat([self.critic.seen(history).flatten(1), noise], dim=1)
         )
@@ -108,19 +108,17 @@ class NoiseAgent[P: Noisy](SacAgent[P]):
         """See `SacAgent.tried`; nothing is cloned, the flow holds the actor to what was shown."""
         return batch.actions
 
-    def learn_both(
-        self, batch: Transitions, at: int, weight: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
+    def learn_both(self, batch: Transitions, at: int) -> Tensor:
         """See `SacAgent.learn_both`; the critic of noise learns while the actor stands still, too.
 
         What the actor climbs first, and what `TriedAgent` takes for the value of where an episode
         goes on, is then no network that knows nothing.
         """
         batch = batch.to(self.where)
-        result = super().learn_both(batch, at, weight)
+        loss = super().learn_both(batch, at)
         if self.warming_up(at) and at % self.learning.delay == 0:
             self.learn_noise_critic(batch)
-        return result
+        return loss
 
     def learn_actor(self, batch: Transitions, cloned: Tensor, at: int) -> None:
         """See `SacAgent.learn_actor`; what it climbs is taught first."""
@@ -224,6 +222,6 @@ class TriedAgent(NoiseAgent[NoiseSteering]):
         with torch.no_grad():
             noise, _ = self.actor.noise(batch.later, self.generator)
             odds = self.noise_odds(batch.later, noise)
-            value = random_minimum(self.critic.value(odds), self.learning.least_of, self.generator)
+            value = random_minimum(torch.sigmoid(odds), self.learning.least_of, self.generator)
         worth: Tensor = batch.reward + batch.discount * value
         return worth

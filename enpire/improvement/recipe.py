@@ -46,6 +46,14 @@ from enpire.types import Episode, Purpose
 
 SHOWN = 80  # characters of a value in a message
 LONGEST_NAME = 255  # bytes, of a file
+TAKEN_OUT = (
+    "habc",
+    "keyframe",
+    "lookahead",
+    "progress",
+    "sac_flow",
+    "wsrl",
+)  # older runs name them
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +294,11 @@ def find(name: str) -> ConfiguredRecipe:
         path = real_path(name)
         module = _import(path)
         return ConfiguredRecipe(module.__name__, _recipe_of(module, str(path)), str(path))
+    if name in TAKEN_OUT:
+        raise UsageError(
+            f"recipe {name!r} is no longer part of enpire, so a run of it cannot go on; a new loop "
+            "takes its policy up: enpire loop --task NAME --policy RUN"
+        )
     if name not in names():
         raise UsageError(unknown("recipe", name, names()) + "; a file of your own ends in .py")
     return ConfiguredRecipe(

@@ -9,11 +9,11 @@ not only where a policy was asked: each shows what its own actions led to.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from enpire.improvement.data import examples
 from enpire.improvement.value import returns
@@ -95,46 +95,3 @@ class Uniform:
     def sample(self, size: int, generator: torch.Generator) -> Transitions:
         """`size` chunks, drawn with replacement."""
         return self.data.at(torch.randint(len(self.data), (size,), generator=generator))
-
-
-class Prioritised(nn.Module):
-    """Chunks in proportion to a power of their last error (Schaul et al. 2015, arXiv 1511.05952).
-
-    A module, because its priorities are kept with the weights. Those that were never drawn have the
-    priority of an error of one. A cumulative sum over an array is as quick as a tree at this size.
-    """
-
-    priority: Tensor
-
-    def __init__(self, data: Transitions, alpha: float = 0.6, least: float = 1e-3) -> None:
-        super().__init__()
-        self.data, self.alpha, self.least = data, alpha, least
-        self.register_buffer("priority", torch.ones(len(data), dtype=torch.float64))
-
-    def sample(
-        self, size: int, beta: float, generator: torch.Generator
-    ) -> tuple[Transitions, Tensor, Tensor]:
-        """`size` chunks, where they are (B,), and the weights (B,) that correct for it.
-
-        The weights are (M x probability)^-beta, as parts of the greatest of them.
-        """
-        total = self.priority.cumsum(0)
-        at = torch.rand(size, generator=generator, dtype=torch.float64) * total[-1]
-        index = torch.searchsorted(total, at, right=True).clamp(max=len(total) - 1)
-        weight = (len(total) * self.priority[index] / total[-1]) ** -beta
-        return self.data.at(index), index, (weight / weight.max()).float()
-
-    def update(self, index: Tensor, error: Tensor) -> None:
-        """The chunks at `index`, (B,), now have these errors, (B,)."""
-        self.priority[index] = (error.detach().abs().to(self.priority) + self.least) ** self.alpha
-
-
-def shaped(data: Transitions, now: Tensor, then: Tensor) -> Transitions:
-    """Rewards with a potential's difference added (Ng, Harada and Russell 1999).
-
-    now, then: the potential of `history` and `later`, (M,). It is nothing once an episode has
-    ended, so every return changes by the potential of where it began, whatever was done.
-    """
-    return replace(
-        data, reward=data.reward + data.discount * then - now, followed=data.followed - now
-    )

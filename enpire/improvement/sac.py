@@ -56,42 +56,26 @@ class SacSettings:
 
 
 class Critic(nn.Module):
-    """Expected returns of a chunk at a moment, by an ensemble, between `low` and `high`.
+    """Expected returns of a chunk at a moment, by an ensemble, between 0 and 1.
 
     Of a chunk it is shown the mean actions of its halves: they say where a hand is taken. What a
     shake within does nobody has tried, so an actor that climbs it would only find errors.
     """
 
-    def __init__(
-        self,
-        policy: Chunks,
-        seen: Normaliser,
-        learning: SacSettings,
-        low: float,
-        high: float,
-    ) -> None:
+    def __init__(self, policy: Chunks, seen: Normaliser, learning: SacSettings) -> None:
         super().__init__()
         spec = policy.spec
-        self.seen, self.low, self.high = seen, low, high
+        self.seen = seen
         self.spread = policy.spread.clamp_min(MIN_SPREAD)
         inputs = spec.history * spec.observation + PARTS * spec.action
         self.ensemble = SuccessEnsemble(inputs, learning.width, learning.members)
 
     def forward(self, history: Tensor, actions: Tensor) -> Tensor:
-        """Log-odds (members, batch) of where in the bounds a return is."""
+        """Log-odds (members, batch) of the return."""
         seen = self.seen(history).flatten(1)
         parts = adaptive_avg_pool1d((actions / self.spread).transpose(1, 2), PARTS)
         odds: Tensor = self.ensemble(torch.cat([seen, parts.flatten(1)], dim=1))
         return odds
-
-    def value(self, odds: Tensor) -> Tensor:
-        """The return that they stand for."""
-        return self.low + (self.high - self.low) * torch.sigmoid(odds)
-
-    def loss(self, odds: Tensor, returns: Tensor) -> Tensor:
-        """Cross-entropy (members, batch) to returns (batch,)."""
-        part = (returns - self.low) / (self.high - self.low)
-        return cross_entropy(odds, part.clamp(0, 1).expand_as(odds), reduction="none")
 
 
 class Actor(nn.Module):
@@ -135,15 +119,14 @@ class SacAgent[P: Chunks]:
         data: Transitions,
         learning: SacSettings,
         generator: torch.Generator,
-        bounds: tuple[float, float] = (0.0, 1.0),
     ) -> None:
-        """data: what the critic's normalisation is of; bounds: of any return."""
+        """data: what the critic's normalisation is of."""
         self.learning, self.generator, self.where = learning, generator, device()
         self.begun: P = copy.deepcopy(begun)
         self.begun.to(self.where)
         self.actor = self.acting(copy.deepcopy(self.begun)).to(self.where)
         seen = Normaliser.of(data.history[:, -1].to(self.where))
-        self.critic = Critic(self.begun, seen, learning, *bounds).to(self.where)
+        self.critic = Critic(self.begun, seen, learning).to(self.where)
         self.target = copy.deepcopy(self.critic)
         self.averaged: P = copy.deepcopy(self.begun)
         heat = nn.Parameter(torch.tensor(math.log(0.01)))
@@ -184,7 +167,7 @@ class SacAgent[P: Chunks]:
         with torch.no_grad():
             _, actions, _ = self.actor.draw(batch.later, self.generator)
             odds = self.target(batch.later, actions[:, : self.execute])
-            value = random_minimum(self.target.value(odds), self.learning.least_of, self.generator)
+            value = random_minimum(torch.sigmoid(odds), self.learning.least_of, self.generator)
         worth: Tensor = batch.reward + batch.discount * value
         return worth
 
@@ -214,43 +197,34 @@ class SacAgent[P: Chunks]:
             before = self.critic(history, than)
         return lower_confidence_bound(self.critic(history, actions) - before, self.learning.caution)
 
-    def learn_both(
-        self, batch: Transitions, at: int, weight: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """Step `at`: of critic and actor, but first of the critic alone; as `learn_critic`.
+    def learn_both(self, batch: Transitions, at: int) -> Tensor:
+        """Step `at`: of critic and actor, but first of the critic alone. Returns the critic's loss.
 
         While the actor stands still the critic learns from the returns that followed, which is
         quick and needs no other critic: what is learned afterwards begins from there.
         """
         batch = batch.to(self.where)
-        weight = None if weight is None else weight.to(self.where)
         if self.warming_up(at):
-            return self.learn_critic(batch, batch.followed, weight)
-        result = self.learn_critic(batch, self.target_of(batch), weight)
+            return self.learn_critic(batch, batch.followed)
+        loss = self.learn_critic(batch, self.target_of(batch))
         if at % self.learning.delay == 0:
             self.learn_actor(batch, self.tried(batch), at)
-        return result
+        return loss
 
     def warming_up(self, at: int) -> bool:
         """Whether the actor stands still in step `at`."""
         return at < self.learning.warm_up * self.learning.steps
 
-    def learn_critic(
-        self, batch: Transitions, worth: Tensor, weight: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """One step towards what chunks are `worth`; returns the loss, and how far off each was.
-
-        weight: of each chunk, (batch,); one if not given.
-        """
+    def learn_critic(self, batch: Transitions, worth: Tensor) -> Tensor:
+        """One step towards what chunks are `worth`, (batch,); returns the loss."""
         odds = self.critic(batch.history, batch.actions)
-        each = self.critic.loss(odds, worth)
-        loss = (each if weight is None else weight * each).mean(dim=1).sum()
+        targets = worth.clamp(0, 1).expand_as(odds)
+        loss = cross_entropy(odds, targets, reduction="none").mean(dim=1).sum()
         self._step("critic", loss)
         average(self.target, self.critic, self.learning.polyak)
-        values = self.critic.value(odds.detach())
-        off = (values - worth).abs().mean(dim=0)
-        self._last = {"q": values, "target": worth, "td_error": off}
-        return loss, off
+        values = torch.sigmoid(odds.detach())
+        self._last = {"q": values, "target": worth, "td_error": (values - worth).abs()}
+        return loss
 
     def actor_loss(self, batch: Transitions, cloned: Tensor) -> tuple[Tensor, Tensor]:
         """What the actor descends, and the log-density (batch,) of what it drew.
@@ -294,7 +268,7 @@ class SacAgent[P: Chunks]:
         """Go through the settings' steps of critic and actor, each on what `sample` returns."""
 
         def step(at: int) -> Tensor:
-            return self.learn_both(sample(), at)[0]
+            return self.learn_both(sample(), at)
 
         return self.learn(stage, self.learning.steps, step, checkpoint)
 

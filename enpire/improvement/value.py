@@ -75,15 +75,6 @@ def returns(episodes: Sequence[Episode], discount: float) -> Float32Array:
     return result
 
 
-def found_later(value: Tensor, later: Tensor, lengths: Tensor, end: Tensor) -> Tensor:
-    """What `value` is at the row `later` than each, (N,); `end` where its episode ended before it.
-
-    lengths: of the episodes, whose rows are end to end.
-    """
-    ends = torch.cumsum(lengths, 0).repeat_interleave(lengths)
-    return torch.where(later < ends, value[later.clamp(max=len(value) - 1)], end)
-
-
 def _succeeds(episode: Episode) -> Flags | bool:
     """Whether who acts in a row, and after it, comes to success; of all rows, or (T,)."""
     if not episode.helped:

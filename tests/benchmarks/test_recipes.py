@@ -56,7 +56,7 @@ def test_all_recipes_begin_with_the_same_episodes(tmp_path: Path) -> None:
     (one,) = bench.cells(tmp_path, ["t"], ["good"], [3])
     first = bench.first_part(one)
     assert first.run == tmp_path / "t" / "start" / "3" / "run"
-    settings = {"task": "t", "recipe": "lookahead", "recipe_settings": {"tries": "3"}}
+    settings = {"task": "t", "recipe": "best_of_n", "recipe_settings": {"tries": "3"}}
     config = {"loop": settings, "budget": {"max_rounds": 0}}
     with Run.create(first.run, config) as run:
         run.add_episodes([episode("shown")], [])

@@ -174,7 +174,6 @@ def without_a_script(name: str) -> None:
         (["mine", "--recipe", "bc,heuristic"], "mine has none"),
         (["mine", "--first-recipe", "heuristic"], "mine has none"),
         (["asking"], "tasks/asking/loop.toml asks for it: change it there, or give --recipe"),
-        (["pick_cube", "--recipe", "keyframe", "--reset", "physical"], "--reset fast"),
     ],
 )
 def test_a_recipe_that_stations_cannot_serve_begins_no_run(
@@ -487,7 +486,7 @@ def test_list_survives_a_broken_run(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize(
-    ("verb", "name"), [("tasks", "pick_cube"), ("robots", "so101"), ("recipes", "lookahead")]
+    ("verb", "name"), [("tasks", "pick_cube"), ("robots", "so101"), ("recipes", "residual_rl")]
 )
 def test_what_is_there_is_listed(verb: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([verb]) == 0

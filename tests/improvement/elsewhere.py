@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_iter, tree_map_only
 
-from enpire.improvement import behaviour_cloning, dynamics, sac, value
+from enpire.improvement import behaviour_cloning, sac, value
 
 HERE, THERE = torch.device("cpu"), torch.device("cuda", 0)
 TAG = "_there"
@@ -97,7 +97,7 @@ def _deepcopied(values: nn.Parameter, memo: dict[int, Any]) -> nn.Parameter:
 @contextmanager
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Networks learn on a GPU that is not there, in single precision."""
-    for module in (dynamics, sac, behaviour_cloning, value):
+    for module in (sac, behaviour_cloning, value):
         monkeypatch.setattr(module, "device", lambda: THERE)
     monkeypatch.setattr(
         behaviour_cloning, "mixed", lambda where: torch.autocast("cpu", enabled=False)

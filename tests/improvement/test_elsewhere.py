@@ -17,13 +17,8 @@ from enpire.improvement.learner import Learner
 from enpire.improvement.recipe import Recipe, RecipeInputs
 from enpire.improvement.recipes.bc import BehaviourCloning
 from enpire.improvement.recipes.dsrl import NoiseLearning
-from enpire.improvement.recipes.habc import AdvantageWeighted
-from enpire.improvement.recipes.lookahead import Lookahead
-from enpire.improvement.recipes.progress import ProgressReward
 from enpire.improvement.recipes.residual_rl import ResidualLearning
 from enpire.improvement.recipes.rlpd import PriorData
-from enpire.improvement.recipes.sac_flow import FlowLearning
-from enpire.improvement.recipes.wsrl import WarmStart
 from enpire.improvement.sac import SacSettings
 from enpire.policies import ChunkSpec, PictureSpec, Policy
 from enpire.policies.device import VARIABLE
@@ -44,16 +39,11 @@ EPISODES = [
 GIVEN = RecipeInputs(SPEC, EPISODES, None, 3)
 SEEN = [filmed(f"f{i}", 20 + i, 3, purpose=Purpose.DEMONSTRATION) for i in range(2)]
 ON_CHUNKS: list[Recipe] = [
-    AdvantageWeighted(training=TRAINING, critic_steps=3),
-    Lookahead(TRAINING, TRAINING, value_steps=3, dynamics_steps=3, promise_steps=3, moments=32),
     ResidualLearning(LEARNING, TRAINING),
     PriorData(LEARNING),
-    WarmStart(LEARNING),
-    ProgressReward(LEARNING, progress_steps=3),
 ]
 ON_FLOWS: list[Recipe] = [
     NoiseLearning(LEARNING),
-    FlowLearning(LEARNING),
     ResidualLearning(LEARNING, TRAINING),
 ]
 
@@ -142,7 +132,6 @@ def test_bfloat16_comes_to_about_the_same(
     [
         (BehaviourCloning("flow", TRAINING), GIVEN),
         (BehaviourCloning("flow", TRAINING), RecipeInputs(SEES, SEEN, None, 3)),
-        (AdvantageWeighted(training=TRAINING, critic_steps=3), GIVEN),
     ],
 )
 def test_a_training_on_a_gpu(
@@ -160,5 +149,5 @@ def test_a_training_on_a_gpu(
 def test_reinforcement_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "cuda")
     begun = BehaviourCloning("flow", TRAINING).improve(GIVEN).policy
-    made = FlowLearning(LEARNING).improve(replace(GIVEN, incumbent=begun))
+    made = NoiseLearning(LEARNING).improve(replace(GIVEN, incumbent=begun))
     assert all(np.isfinite(values).all() for values in made.policy.tensors().values())

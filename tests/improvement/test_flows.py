@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -12,14 +11,12 @@ import torch
 from enpire.environment import Symmetry
 from enpire.improvement import behaviour_cloning
 from enpire.improvement.behaviour_cloning import CALM, LEAST_STEPS, Training
-from enpire.improvement.flows import starting_flow
 from enpire.improvement.noise import SteeredFlowActor, SteeredFlowAgent
-from enpire.improvement.recipe import Candidate, RecipeInputs
+from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.recipes.bc import BehaviourCloning
 from enpire.improvement.recipes.dsrl import NoiseLearning, steered
-from enpire.improvement.recipes.sac_flow import FlowActor, FlowAgent, FlowLearning
 from enpire.improvement.replay import Transitions
-from enpire.improvement.sac import NORMAL, SacAgent, SacSettings
+from enpire.improvement.sac import SacSettings
 from enpire.policies import ChunkSpec, FlowPolicy, FlowSpec
 from enpire.policies.flow import DEVIATION, NOISE_LIMIT
 from enpire.types import Outcome, Purpose, Verdict
@@ -96,9 +93,7 @@ def test_flows_are_wider_and_learn_for_longer_and_of_those_who_know(
     for least, most in ((10, 100), (100, 200), (5, 10)):
         monkeypatch.setattr(behaviour_cloning, "LEAST_STEPS", least)
         monkeypatch.setattr(behaviour_cloning, "MOST_STEPS", most)
-        cloned = starting_flow(given)
-    assert isinstance(cloned, Candidate)
-    made = cloned.policy
+        made = NoiseLearning().improve(given).policy
     assert isinstance(made, FlowPolicy)
     behaviour_cloning.clone_flow(given, [shown], Training(steps=7))
     assert steps == [64, 100, 10, 7], "each of eight examples as often as is usual, or as told"
@@ -123,29 +118,26 @@ def test_the_more_ways_an_example_is_shown_the_longer_a_flow_learns(
     assert steps[0] < steps[1] < steps[2]
 
 
-@pytest.mark.parametrize("recipe", [NoiseLearning, FlowLearning])
-def test_an_incumbent_of_another_kind_gives_way_to_a_flow(recipe: type) -> None:
+def test_an_incumbent_of_another_kind_gives_way_to_a_flow() -> None:
     won = [episode(f"e{n}", 8) for n in range(3)]
     lost = episode("lost", 8, verdict=Verdict(Outcome.FAILURE))
-    made = recipe(learning=SMALL)
-    candidate = made.improve(RecipeInputs(SPEC, [*won, lost], None, seed=1))
+    candidate = NoiseLearning(learning=SMALL).improve(
+        RecipeInputs(SPEC, [*won, lost], None, seed=1)
+    )
     assert isinstance(candidate.policy, FlowPolicy)
     assert (candidate.numbers["episodes"], candidate.numbers["steps"]) == (3, LEAST_STEPS)
 
 
-@pytest.mark.parametrize("kind", [NoiseLearning, FlowLearning])
-def test_a_flow_that_nobody_has_seen_act_is_a_candidate_as_it_was_cloned(kind: type) -> None:
-    recipe = kind(learning=SMALL)
+def test_a_flow_that_nobody_has_seen_act_is_a_candidate_as_it_was_cloned() -> None:
+    recipe = NoiseLearning(learning=SMALL)
     given = RecipeInputs(SPEC, [episode(f"e{n}", 8) for n in range(3)], None, seed=1)
-    candidate = starting_flow(given)
-    assert isinstance(candidate, Candidate)
-    cloned = candidate.policy
+    alone = behaviour_cloning.clone_flow(given, given.episodes, Training(), stage="flow").policy
     first = recipe.improve(given).policy
-    then = recipe.improve(replace(given, incumbent=cloned)).policy
-    assert first.tensors().keys() == cloned.tensors().keys()
-    for name, values in cloned.tensors().items():
+    then = recipe.improve(replace(given, incumbent=alone)).policy
+    assert first.tensors().keys() == alone.tensors().keys()
+    for name, values in alone.tensors().items():
         np.testing.assert_array_equal(first.tensors()[name], values)
-    assert any((values != cloned.tensors().get(n)).any() for n, values in then.tensors().items())
+    assert any((values != alone.tensors().get(n)).any() for n, values in then.tensors().items())
 
 
 def test_the_density_of_noise_is_that_of_a_squashed_normal() -> None:
@@ -161,13 +153,6 @@ def test_the_density_of_noise_is_that_of_a_squashed_normal() -> None:
     assert volume == pytest.approx(2 * 0.9, rel=0.03)
 
 
-def test_the_density_of_a_way_is_that_of_its_steps() -> None:
-    actor = FlowActor(flow(), 0.1, 9)
-    _, _, density = actor.draw(seen(4000), torch.Generator().manual_seed(1))
-    entropy = 9 * (NORMAL + np.log(0.1))
-    assert -density.mean().item() == pytest.approx(entropy, abs=0.05)
-
-
 def test_the_entropy_that_is_wanted_is_that_of_noise_about_nowhere() -> None:
     data, generator = right_is_good(8), torch.Generator().manual_seed(1)
     learning = SacSettings(steps=1, width=16, deviation=DEVIATION)
@@ -177,10 +162,8 @@ def test_the_entropy_that_is_wanted_is_that_of_noise_about_nowhere() -> None:
     assert agent.wanted() == pytest.approx(-density.mean().item(), abs=0.05)
 
 
-@pytest.mark.parametrize("actor", [FlowActor, SteeredFlowActor])
-def test_gradients_of_a_draw_by_finite_differences(actor: type) -> None:
-    policy = (flow() if actor is FlowActor else steered(flow())).double()
-    made = (actor(policy, 0.1, 9) if actor is FlowActor else actor(policy)).double()
+def test_gradients_of_a_draw_by_finite_differences() -> None:
+    made = SteeredFlowActor(steered(flow()).double()).double()
     history = seen(4).double()
     weights = torch.linspace(-1, 1, 4 * 9, dtype=torch.double).view(4, 3, 3)
 
@@ -188,8 +171,7 @@ def test_gradients_of_a_draw_by_finite_differences(actor: type) -> None:
         _, actions, density = made.draw(history, torch.Generator().manual_seed(3))
         return 0.1 * (actions * weights).sum() + density.sum()
 
-    names = ["log_std", "policy.net.0.weight" if actor is FlowActor else "policy.steer.6.weight"]
-    for name in names:
+    for name in ("log_std", "policy.steer.6.weight"):
         parameter = made.get_parameter(name)
         (slope,) = torch.autograd.grad(value(), parameter)
         with torch.no_grad():
@@ -238,30 +220,20 @@ def test_the_critic_of_noise_knows_something_when_the_actor_begins() -> None:
     assert (better - worse).mean() > 0.5
 
 
-@pytest.mark.parametrize("agent", [SteeredFlowAgent, FlowAgent])
-def test_slopes_of_the_actors_loss_by_finite_differences(
-    agent: Callable[..., SacAgent[FlowPolicy]],
-) -> None:
-    """What a flow is held to is apart: its own chunk, where that goes on, has no slope there."""
+def test_slopes_of_the_actors_loss_by_finite_differences() -> None:
     data, generator = right_is_good(16), torch.Generator().manual_seed(2)
-    start = steered(flow()) if agent is SteeredFlowAgent else flow()
     learning = SacSettings(steps=1, width=16, deviation=0.3, cloning=0.0)
-    made = agent(start, data, learning, generator)
+    made = SteeredFlowAgent(steered(flow()), data, learning, generator)
     for module in made.modules.values():
         module.double()
     made.begun.double()
     exact = Transitions(*(getattr(data, name).double() for name in data.__slots__))
-    net = made.actor.policy.steer if agent is SteeredFlowAgent else made.actor.policy.net
-    parameter = list(net.parameters())[-2]
+    parameter = list(made.actor.policy.steer.parameters())[-2]
 
     def loss() -> torch.Tensor:
         made.generator.manual_seed(0)  # the same draws each time
-        value = made.actor_loss(exact, exact.actions)[0]
-        if isinstance(made, FlowAgent):
-            value = value + made.flow_error(exact.history, chunks).mean()
-        return value
+        return made.actor_loss(exact, exact.actions)[0]
 
-    chunks = torch.cat([exact.actions, exact.actions[:, :1]], dim=1)
     (slope,) = torch.autograd.grad(loss(), parameter)
     for entry in (0, 5, 11):
         ends = []
@@ -274,15 +246,13 @@ def test_slopes_of_the_actors_loss_by_finite_differences(
         assert slope.view(-1)[entry].item() == pytest.approx(difference, rel=1e-4, abs=1e-7)
 
 
-@pytest.mark.parametrize("agent", [SteeredFlowAgent, FlowAgent])
-def test_it_goes_where_success_is(agent: Callable[..., SacAgent[FlowPolicy]]) -> None:
+def test_it_goes_where_success_is() -> None:
     data, generator = right_is_good(), torch.Generator().manual_seed(2)
     learning = SacSettings(
         steps=150, batch=64, width=32, lr=3e-3, delay=1, cloning=0.1, deviation=0.2
     )
-    begun = shut() if agent is SteeredFlowAgent else flow()
-    start = steered(begun) if agent is SteeredFlowAgent else begun
-    made = agent(start, data, learning, generator)
+    begun = shut()
+    made = SteeredFlowAgent(steered(begun), data, learning, generator)
     for at in range(150):
         batch = data.at(torch.randint(len(data), (64,), generator=generator))
         made.learn_critic(batch, made.target_of(batch))

@@ -18,12 +18,9 @@ from enpire.improvement.behaviour_cloning import Training
 from enpire.improvement.checkpoint import Checkpoint, TrainingState
 from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.recipes.best_of_n import BestOfN
-from enpire.improvement.recipes.lookahead import Lookahead
-from enpire.improvement.recipes.progress import ProgressReward
 from enpire.improvement.recipes.residual_rl import ResidualLearning
 from enpire.improvement.recipes.rlpd import PriorData
 from enpire.improvement.recipes.specialist import Specialist
-from enpire.improvement.recipes.wsrl import WarmStart
 from enpire.improvement.sac import SacSettings
 from enpire.improvement.settings import defaults, described
 from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec, Policy
@@ -35,11 +32,8 @@ pytestmark = pytest.mark.medium
 SPEC = ChunkSpec("t", observation=6, action=3, chunk=4, execute=2, hidden=(8,))
 IMPROVERS = (
     BestOfN,
-    Lookahead,
     PriorData,
-    WarmStart,
     ResidualLearning,
-    ProgressReward,
     Specialist,
 )  # of an incumbent
 WON, LOST = Verdict(Outcome.SUCCESS), Verdict(Outcome.FAILURE)
@@ -82,12 +76,11 @@ OF_LEROBOT = "finetune"  # needs a policy of LeRobot's: `test_finetune` holds it
 TRAINS = [name for name in recipes.names() if name not in (SEARCHES, OF_LEROBOT)] + [
     "bc to flow",
     "replay_bc to chunk",
-    "habc to flow",
 ]
 PARAMETERS = (Parameter("speed", 0.3, 0.0, 1.0), Parameter("reach", 0.1, 0.0, 0.2, "m"))
 
 
-OF_FLOWS = ("dsrl", "sac_flow")  # what they do to another kind is to clone a flow in its place
+OF_FLOWS = ("dsrl",)  # what it does to another kind is to clone a flow in its place
 
 
 def made(text: str) -> recipes.Recipe:
@@ -200,6 +193,13 @@ def test_an_unknown_recipe() -> None:
         recipes.find("replaybc")
 
 
+def test_a_recipe_of_an_older_run_says_how_to_go_on() -> None:
+    for name in recipes.TAKEN_OUT:
+        assert name not in recipes.names()
+        with pytest.raises(UsageError, match=rf"'{name}' is no longer part .* --policy RUN"):
+            recipes.find(name)
+
+
 # A user's own
 
 MINE = """
@@ -247,11 +247,11 @@ def test_the_recipe_of_the_documents(tmp_path: Path) -> None:
 
 def test_a_schedule_and_its_settings() -> None:
     settings = {"training.steps": "7", "quick": "9", "discount": "0.5"}
-    one, two = recipes.schedule("lookahead,replay_bc", settings)
-    lookahead: Any = one.recipe
+    one, two = recipes.schedule("residual_rl,replay_bc", settings)
+    residual: Any = one.recipe
     replay: Any = two.recipe
-    assert (one.name, two.name) == ("lookahead", "replay_bc")
-    assert (lookahead.training.steps, lookahead.further.steps, lookahead.discount) == (7, 800, 0.5)
+    assert (one.name, two.name) == ("residual_rl", "replay_bc")
+    assert (residual.training.steps, residual.learning.discount) == (7, 0.5)
     assert (replay.training.steps, replay.quick) == (7, 9.0)
 
 
@@ -259,17 +259,17 @@ def test_a_schedule_and_its_settings() -> None:
     ("name", "value", "words"),
     [
         ("nothing", "1", r"--recipe\.nothing: no such setting"),
-        ("steps", "1", r"training\.steps or further\.steps"),
-        ("discount", "high", r"--recipe\.discount: could not convert string to float: 'high'"),
+        ("steps", "1", r"learning\.steps or training\.steps"),
+        ("discount", "high", r"--recipe\.learning\.discount: could not convert string to float:"),
         ("training.steps", "1.5", r"--recipe\.training\.steps: invalid literal"),
         ("training.steps", "-5", r"--recipe\.training\.steps: -5 is below nought"),
-        ("discount", "nan", r"--recipe\.discount: nan is no finite number"),
+        ("discount", "nan", r"--recipe\.learning\.discount: nan is no finite number"),
         ("training.lr", "inf", r"--recipe\.training\.lr: inf is no finite number"),
     ],
 )
 def test_a_setting_that_is_none(name: str, value: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        recipes.schedule("lookahead", {name: value})
+        recipes.schedule("residual_rl", {name: value})
 
 
 def test_a_choice_that_is_none() -> None:
@@ -289,6 +289,6 @@ def test_settings_have_defaults_by_dotted_name() -> None:
 
 
 def test_settings_are_described() -> None:
-    text = described(recipes.find("lookahead").recipe)
-    assert "--recipe.discount FLOAT" in text
-    assert "of the value, a control period (default: 0.99)" in " ".join(text.split())
+    text = described(recipes.find("residual_rl").recipe)
+    assert "--recipe.learning.discount FLOAT" in text
+    assert "a control period (default: 0.99)" in " ".join(text.split())

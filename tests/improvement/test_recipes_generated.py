@@ -33,7 +33,7 @@ VALUES = st.one_of(
 )
 SETTINGS = [
     (name, key)
-    for name in ("bc", "lookahead", "best_of_n")
+    for name in ("bc", "residual_rl", "best_of_n")
     for key in defaults(recipes.find(name).recipe)
 ]
 ANYTHING = st.one_of(

@@ -13,7 +13,7 @@ from enpire.improvement.behaviour_cloning import Training
 from enpire.improvement.recipe import RecipeInputs, latest
 from enpire.improvement.sac import SacSettings
 from enpire.types import Episode, Purpose
-from tests.improvement.test_lookahead import SPEC, idle, walk
+from tests.improvement.walking import SPEC, idle, walk
 from tests.store.samples import episode
 
 FAST = SacSettings(
@@ -36,7 +36,7 @@ def episodes() -> list[Episode]:
     return [replace(e, round=0, purpose=Purpose.EVALUATION) if e.seed % 2 else e for e in walked]
 
 
-@pytest.mark.parametrize("name", ["rlpd", "wsrl", "residual_rl"])
+@pytest.mark.parametrize("name", ["rlpd", "residual_rl"])
 def test_the_candidate_walks_towards_the_goal(name: str, episodes: list[Episode]) -> None:
     recipe: Any = recipes.find(name).recipe
     recipe = replace(recipe, learning=FAST)
@@ -45,17 +45,6 @@ def test_the_candidate_walks_towards_the_goal(name: str, episodes: list[Episode]
     candidate = recipe.improve(RecipeInputs(SPEC, episodes, idle(), seed=0))
     right, left = candidate.policy.infer(np.array([[[1.0]], [[-1.0]]], np.float32))[:, 0, 0]
     assert left - right > 0.2
-
-
-def test_warm_start_drops_prior_data(episodes: list[Episode]) -> None:
-    recipe: Any = recipes.find("wsrl").recipe
-    recipe = replace(recipe, learning=replace(FAST, steps=5))
-    fresh = [e for e in episodes if e.round == 1]
-    one, same = (
-        recipe.improve(RecipeInputs(SPEC, some, idle(), seed=0)) for some in (episodes, fresh)
-    )
-    for name, values in one.policy.tensors().items():
-        np.testing.assert_array_equal(values, same.policy.tensors()[name])
 
 
 def test_the_latest_round_is_apart() -> None:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from enpire.errors import RecipeError
-from enpire.improvement.replay import Prioritised, Transitions, Uniform, shaped, transitions
+from enpire.improvement.replay import Transitions, Uniform, transitions
 from enpire.policies import ChunkSpec
 from enpire.types import Episode, Outcome, Verdict
 from tests.store.samples import episode
@@ -64,45 +64,3 @@ def test_no_episode() -> None:
 def test_all_are_drawn_alike() -> None:
     drawn = Uniform(some(4)).sample(4000, torch.Generator().manual_seed(0))
     assert torch.bincount(drawn.reward.long(), minlength=4).min() > 900
-
-
-def test_priorities_by_hand() -> None:
-    """Errors of 1 and 3 with a power of one: one draw in four, and weights that make up for it."""
-    replay = Prioritised(some(2), alpha=1.0, least=0.0)
-    replay.update(torch.tensor([1, 0]), torch.tensor([-3.0, 1.0]))
-    assert replay.priority.tolist() == [1.0, 3.0]
-    generator = torch.Generator().manual_seed(0)
-    drawn, index, weight = replay.sample(4000, 1.0, generator)
-    assert drawn.reward.tolist() == index.tolist()
-    assert (index == 0).float().mean().item() == pytest.approx(0.25, abs=0.02)
-    # (2 x 1/4)^-1 = 2 and (2 x 3/4)^-1 = 2/3, as parts of the greatest.
-    assert weight[index == 0].unique().tolist() == [1.0]
-    assert weight[index == 1].unique().item() == pytest.approx(1 / 3)
-    assert replay.sample(9, 0.0, generator)[2].tolist() == [1.0] * 9
-
-
-def test_a_power_of_the_error_and_never_nothing() -> None:
-    replay = Prioritised(some(2), alpha=0.5, least=0.01)
-    replay.update(torch.tensor([0, 1]), torch.tensor([0.0, 0.15]))
-    assert replay.priority.tolist() == pytest.approx([0.1, 0.4])
-
-
-def test_priorities_are_kept_with_the_weights() -> None:
-    replay, again = Prioritised(some(3)), Prioritised(some(3))
-    replay.update(torch.tensor([2]), torch.tensor([5.0]))
-    again.load_state_dict(replay.state_dict())
-    assert torch.equal(again.priority, replay.priority)
-
-
-def test_shaping_telescopes() -> None:
-    """Every return changes by the potential of where it began, whatever was done."""
-    data = transitions([counted("a", 0, 6, won=True), counted("b", 9, 4, won=False)], SPEC, 0.9)
-    potential = torch.linspace(0.3, 0.9, 10)
-    then = torch.cat([potential[2:], torch.zeros(2)])
-    changed = shaped(data, potential, then)
-    for begin, end in ((0, 6), (6, 10)):
-        total = torch.zeros(())
-        for at in reversed(range(begin, end, 2)):
-            total = changed.reward[at] + changed.discount[at] * total
-        assert total.item() == pytest.approx((data.followed[begin] - potential[begin]).item())
-        assert changed.followed[begin].item() == pytest.approx(total.item())

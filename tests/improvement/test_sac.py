@@ -59,7 +59,7 @@ def agent(begun: ChunkPolicy, seed: int = 0, **changes: object) -> SacAgent[Chun
 
 def valued(made: SacAgent[ChunkPolicy], data: Transitions) -> Tensor:
     with torch.no_grad():
-        return made.critic.value(made.critic(data.history, data.actions)).mean(dim=0)
+        return torch.sigmoid(made.critic(data.history, data.actions)).mean(dim=0)
 
 
 def test_the_least_of_a_random_few() -> None:
@@ -78,7 +78,7 @@ def test_the_critic_finds_the_value_of_a_policy(direction: float) -> None:
 
     def step(at: int) -> Tensor:
         batch = replay.sample(SMALL.batch, made.generator)
-        return made.learn_critic(batch, made.target_of(batch))[0]
+        return made.learn_critic(batch, made.target_of(batch))
 
     made.learn("critic", SMALL.steps, step, NOWHERE)
     cell = data.history.flatten()
@@ -98,7 +98,7 @@ def test_the_actor_finds_the_way_out() -> None:
 
     def step(at: int) -> Tensor:
         batch = replay.sample(SMALL.batch, made.generator)
-        loss, _ = made.learn_critic(batch, made.target_of(batch))
+        loss = made.learn_critic(batch, made.target_of(batch))
         made.learn_actor(batch, made.tried(batch), at)
         return loss
 
@@ -129,18 +129,17 @@ def test_the_actors_loss_by_hand() -> None:
     assert entropy == pytest.approx(NORMAL)
 
 
-def test_the_critics_loss_by_hand() -> None:
-    """Returns within (-1, 3): one of 0 is a quarter of the way, and log-odds of 0 say half."""
+def test_the_critics_loss_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Log-odds of 0 say half; a return of 9 is taken for 1. Two critics, whose losses are added."""
     torch.manual_seed(0)
-    made = SacAgent(policy(0.0), corridor(), SMALL, torch.Generator(), bounds=(-1.0, 3.0))
-    odds = torch.zeros(3, 2)
-    assert made.critic.value(odds).unique().tolist() == [1.0]
-    loss = made.critic.loss(odds, torch.tensor([0.0, 9.0]))  # 9 is taken for 3
-    torch.testing.assert_close(loss, torch.full((3, 2), math.log(2)))
-    low = made.critic.loss(torch.full((3, 2), -2.0), torch.tensor([0.0, 3.0]))[0].tolist()
-    chance = 1 / (1 + math.exp(2))
-    assert low[0] == pytest.approx(-0.25 * math.log(chance) - 0.75 * math.log(1 - chance), rel=1e-5)
-    assert low[1] == pytest.approx(-math.log(chance), rel=1e-5)
+    made = SacAgent(policy(0.0), corridor(), SMALL, torch.Generator())
+    data = corridor().at(torch.arange(2))
+    odds = torch.zeros(SMALL.members, 2, requires_grad=True)
+    monkeypatch.setattr(made.critic, "forward", lambda history, actions: odds)
+    monkeypatch.setattr(made, "_step", lambda name, loss: None)
+    loss = made.learn_critic(data, torch.tensor([0.25, 9.0]))
+    assert loss.item() == pytest.approx(SMALL.members * math.log(2))
+    assert made.numbers() == pytest.approx({"q": 0.5, "target": 4.625, "td_error": 4.375})
 
 
 @pytest.mark.parametrize("kind", ["plain", "residual"])

@@ -24,9 +24,7 @@ from enpire.improvement.frozen_base import Moments
 from enpire.improvement.recipe import Recipe, RecipeInputs, require_sound
 from enpire.improvement.recipes.dsrl import NoiseLearning
 from enpire.improvement.recipes.finetune import FineTuning
-from enpire.improvement.recipes.habc import AdvantageWeighted
 from enpire.improvement.recipes.residual_rl import ResidualLearning
-from enpire.improvement.recipes.sac_flow import FlowLearning
 from enpire.improvement.recipes.specialist import Specialist
 from enpire.improvement.sac import SacSettings
 from enpire.observe import policy_loading
@@ -60,12 +58,6 @@ RECIPES: dict[str, Recipe] = {
     "residual_rl": ResidualLearning(learning=QUICK),
     "dsrl": NoiseLearning(learning=QUICK, trials=12),
     "specialist": Specialist(training=Training(steps=6, batch=8), ages=2),
-    "habc": AdvantageWeighted(
-        training=Training(steps=2, batch=16),
-        tuning=FineTuning(steps=4, batch=4, lr=1e-3),
-        critic_steps=4,
-        members=2,
-    ),
 }
 
 
@@ -99,7 +91,6 @@ def same(one: Policy, other: Policy) -> bool:
         ("dsrl", "diffusion", SteeredPolicy),
         ("dsrl", "smolvla", SteeredPolicy),
         ("specialist", "diffusion", SpecialistPolicy),
-        ("habc", "diffusion", LeRobotPolicy),
     ],
 )
 def test_every_recipe_serves_what_it_can(
@@ -119,7 +110,7 @@ def test_every_recipe_serves_what_it_can(
         assert not same(policy, bases[kind])
 
 
-@pytest.mark.parametrize("name", ["residual_rl", "dsrl", "specialist", "habc"])
+@pytest.mark.parametrize("name", ["residual_rl", "dsrl", "specialist"])
 def test_cut_short_it_comes_to_the_same(
     name: str, bases: Mapping[str, LeRobotPolicy], tmp_path: Path
 ) -> None:
@@ -256,8 +247,6 @@ def pictured(incumbent: Policy | None, every: int = 4, **changes: Any) -> Recipe
         ("dsrl", "smolvla", SteeredPolicy),
         ("specialist", "picture", SpecialistPolicy),
         ("specialist", "diffusion", SpecialistPolicy),
-        ("habc", "picture", PicturePolicy),
-        ("habc", "act", LeRobotPolicy),
     ],
 )
 def test_every_recipe_serves_what_sees(
@@ -366,8 +355,6 @@ def test_who_sees_is_told_which_pictures_are_lacking(sighted: Callable[[str], Ba
     late = [filmed("a", 12, 4, pictured=np.array([2, 6, 10]))]
     with pytest.raises(RecipeError, match="2 successive periods"):
         RECIPES["residual_rl"].improve(pictured(sighted("diffusion"), episodes=late))
-    with pytest.raises(RecipeError, match="steers one that sees"):
-        FlowLearning().improve(pictured(None))
 
 
 def test_messages_say_what_to_do(bases: Mapping[str, LeRobotPolicy], tmp_path: Path) -> None:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
-from enpire.improvement.value import LIMIT, Normaliser, lower_confidence_bound
+from enpire.improvement.value import LIMIT, Normaliser, lower_confidence_bound, regress, returns
+from enpire.types import Episode
+from tests.improvement.walking import walk
+
+
+@pytest.fixture(scope="module")
+def episodes() -> list[Episode]:
+    return [walk(seed) for seed in range(150)]
 
 
 def test_what_is_surely_better_by_hand() -> None:
@@ -40,3 +48,36 @@ def test_what_hardly_ever_changes_has_a_unit() -> None:
     rare[:20] = 1.0
     assert Normaliser.of(rare).unit.item() == pytest.approx(0.014, abs=1e-3)
     assert Normaliser.of(torch.ones(10, 1)).unit.item() == pytest.approx(0.01)
+
+
+def test_returns_are_discounted_from_the_end_and_zero_in_a_failure(episodes: list[Episode]) -> None:
+    good = next(e for e in episodes if e.success)
+    bad = next(e for e in episodes if not e.success)
+    values = returns([good, bad], 0.5)
+    assert values[19] == 1.0
+    assert values[17] == 0.25
+    assert not values[20:].any()
+
+
+def test_value_falls_with_the_distance_from_the_goal(episodes: list[Episode]) -> None:
+    rows = torch.from_numpy(np.concatenate([e.observations for e in episodes]))
+    normalise = Normaliser.of(rows)
+    targets = torch.from_numpy(returns(episodes, 0.95))
+    torch.manual_seed(0)
+    seen = normalise(rows)
+    value = regress(lambda i: seen[i], targets, 32, 2, 300, torch.Generator().manual_seed(0))
+    near, far = value.chance(normalise(torch.tensor([[0.0], [1.5]]))).tolist()
+    assert near > far + 0.3
+
+
+def test_members_of_an_ensemble_are_networks_of_their_own() -> None:
+    rows = torch.linspace(-1, 1, 200)[:, None]
+    torch.manual_seed(0)
+    targets = (rows[:, 0] > 0).float()
+    fitted = regress(lambda i: rows[i], targets, 16, 3, 50, torch.Generator().manual_seed(0))
+    together = fitted(rows)
+    assert together.shape == (3, 200)
+    assert not torch.allclose(together[0], together[1])
+    apart = fitted(torch.stack([rows, 0 * rows, rows]))
+    torch.testing.assert_close(apart[[0, 2]], together[[0, 2]])
+    assert not torch.allclose(apart[1], together[1])

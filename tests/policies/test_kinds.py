@@ -44,6 +44,6 @@ def test_a_file_that_cannot_be_read(said: dict[str, str], words: str) -> None:
 
 def test_a_recipe_for_one_kind_refuses_another() -> None:
     chunk, flow = ChunkPolicy(SPEC).eval(), FlowPolicy(FlowSpec.of(SPEC)).eval()
-    assert required("lookahead", RecipeInputs(SPEC, [episode("e", 3)], chunk, seed=0)) is chunk
+    assert required("rlpd", RecipeInputs(SPEC, [episode("e", 3)], chunk, seed=0)) is chunk
     with pytest.raises(RecipeError, match="of kind 'chunk'; the incumbent is of kind 'flow'"):
-        required("lookahead", RecipeInputs(SPEC, [episode("e", 3)], flow, seed=0))
+        required("rlpd", RecipeInputs(SPEC, [episode("e", 3)], flow, seed=0))

@@ -117,10 +117,10 @@ def test_a_lower_bound_of_1_cannot_be_asked_for() -> None:
     ("rounds", "said", "kind"),
     [
         ("best_of_n", {}, "flow"),
-        ("best_of_n,lookahead", {}, "flow"),
-        ("lookahead", {}, "chunk"),
+        ("best_of_n,rlpd", {}, "flow"),
+        ("rlpd", {}, "chunk"),
         ("best_of_n", {"policy": "chunk"}, "chunk"),
-        ("lookahead", {"policy": "flow"}, "flow"),
+        ("rlpd", {"policy": "flow"}, "flow"),
     ],
 )
 def test_the_first_policy_is_of_the_kind_that_the_first_round_begins_from(

@@ -19,7 +19,7 @@ from enpire.session.warm_start import warm_start_settings
         ({"images": 64}, "recover"),
         ({"images": 64, "helper": "script"}, "replay_bc"),
         ({"images": 64, "recipe": "bc"}, "bc"),
-        ({"helper": "script", "recipe": "lookahead"}, "lookahead"),
+        ({"helper": "script", "recipe": "rlpd"}, "rlpd"),
     ],
 )
 def test_who_is_helped_or_sees_learns_from_that(given: dict[str, Any], recipe: str | None) -> None:

@@ -74,7 +74,7 @@ def add_options(parser: Parser) -> None:
         f"(default {agents.TEAM})",
     )
     varied.add_argument(
-        "--recipes", metavar="A,B", help="what a tuner chooses from: bc+replay_bc,lookahead"
+        "--recipes", metavar="A,B", help="what a tuner chooses from: bc+replay_bc,rlpd"
     )
     varied.add_argument("--prompts", metavar="A.md,B.md", help="what programs are told")
     varied.add_argument(

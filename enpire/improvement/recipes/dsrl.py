@@ -9,8 +9,8 @@ An action is a chunk of `execute` periods. A policy of LeRobot's that diffuses o
 from beside it, and so is one that sees by cameras: what comes of it is both, a policy of kind
 `steered`. It is asked for a fixed number of chunks only, before anything is learned; one that sees,
 once more about each moment of which there are pictures. An incumbent of any other kind is replaced
-by a flow cloned from demonstrations and help, which is steered once it has acted (`flows.py`); one
-that is steered already goes on from its own steering.
+by a flow cloned from demonstrations and help, which is steered once it has acted; one that is
+steered already goes on from its own steering.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from torch import nn
 
 from enpire.errors import RecipeError
-from enpire.improvement.data import MIN_STD
-from enpire.improvement.flows import starting_flow
+from enpire.improvement.behaviour_cloning import Training, clone_flow
+from enpire.improvement.data import MIN_STD, known_well
 from enpire.improvement.frozen_base import Moments, standing
 from enpire.improvement.noise import NoiseTrials, SteeredFlowAgent, TriedAgent
 from enpire.improvement.recipe import Candidate, RecipeInputs
@@ -74,10 +74,10 @@ class NoiseLearning:
 
     def _steer_within(self, given: RecipeInputs) -> Candidate:
         """Steer a flow of ours by a network within it."""
+        flow = given.incumbent
+        if not isinstance(flow, FlowPolicy):
+            return cloned(given)
         started, learning = time.monotonic(), self.learning
-        flow = starting_flow(given)
-        if isinstance(flow, Candidate):
-            return flow
         episodes = [episode for episode in given.episodes if len(episode)]
         torch.manual_seed(given.seed)
         generator = torch.Generator().manual_seed(given.seed)
@@ -189,6 +189,20 @@ class NoiseLearning:
         chunks = moments.answers(rows, given.seed, given.checkpoint, "trials", whole)
         tried = chunks[:, : asked.spec.execute].clamp(-1.0, 1.0)
         return NoiseTrials(data.history[index], noise, tried)
+
+
+def cloned(given: RecipeInputs) -> Candidate:
+    """A flow cloned from those who know, which takes the place of an incumbent of another kind.
+
+    It is a candidate before it is steered. Critics know what the other policy did, and that
+    misleads a flow that nobody has seen act.
+
+    Raises:
+        RecipeError: no episode succeeded.
+    """
+    known = known_well(given.episodes)
+    fitted = clone_flow(given, known, Training(), stage="flow")
+    return Candidate(fitted.policy, fitted.numbers(len(known)))
 
 
 def steered(flow: FlowPolicy) -> FlowPolicy:

@@ -61,7 +61,7 @@ def test_prompts_are_kept_as_text(tmp_path: Path) -> None:
     [
         ([], "none of agents"),
         (["--agents", "tuner:2"], "vary one thing"),
-        (["--agents", "tuner:2,tuner:4", "--recipes", "bc,habc"], "--agents and --recipes"),
+        (["--agents", "tuner:2,tuner:4", "--recipes", "bc,rlpd"], "--agents and --recipes"),
         (["--without", "board"], "not for a tuner"),
         (["--agents", "tuner:2,nothing_such"], "nothing_such"),
         (["--agents", "tuner:2,tuner:4", "--max-time", "soon"], "duration"),

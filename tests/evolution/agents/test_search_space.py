@@ -8,17 +8,17 @@ from enpire.errors import UsageError
 from enpire.evolution.agents.search_space import FACTOR, TunableSetting, choice, repertoire
 from enpire.improvement import recipe as recipes
 
-LOOKAHEAD = {setting.name: setting for setting in choice("lookahead").settings}
+RESIDUAL = {setting.name: setting for setting in choice("residual_rl").settings}
 
 
 def test_settings_have_ranges_around_their_defaults() -> None:
-    steps, rate = LOOKAHEAD["training.steps"], LOOKAHEAD["training.lr"]
-    assert (steps.scale, steps.low, steps.high) == ("whole", 1200 / FACTOR, 1200 * FACTOR)
+    steps, rate = RESIDUAL["training.steps"], RESIDUAL["training.lr"]
+    assert (steps.scale, steps.low, steps.high) == ("whole", 800 / FACTOR, 800 * FACTOR)
     assert (rate.scale, rate.low, rate.high) == ("real", 1e-3 / FACTOR, 1e-3 * FACTOR)
 
 
 def test_what_is_near_one_varies_by_its_distance_to_it() -> None:
-    discount = LOOKAHEAD["discount"]
+    discount = RESIDUAL["learning.discount"]
     assert discount.scale == "near one"
     assert (discount.low, discount.high) == pytest.approx((0.96, 0.9975))
     assert discount.value("0.98") == pytest.approx(0.02)
@@ -26,10 +26,8 @@ def test_what_is_near_one_varies_by_its_distance_to_it() -> None:
 
 
 def test_a_part_stays_below_one() -> None:
-    assert LOOKAHEAD["training.noise"].high == pytest.approx(0.2)
-    assert LOOKAHEAD["temperature"].high == 0.9
-    warm_up = {s.name: s for s in choice("rlpd").settings}["learning.warm_up"]
-    assert warm_up.high == 0.9
+    assert RESIDUAL["training.noise"].high == pytest.approx(0.2)
+    assert RESIDUAL["learning.warm_up"].high == 0.9
 
 
 def test_words_have_choices() -> None:
@@ -72,4 +70,4 @@ def test_the_repertoire_is_the_recipes_asked_for_and_the_variants() -> None:
 
 def test_an_unknown_recipe_is_refused() -> None:
     with pytest.raises(UsageError, match="unknown recipe"):
-        repertoire(["lookahed"])
+        repertoire(["residal_rl"])

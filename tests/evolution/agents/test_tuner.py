@@ -20,7 +20,7 @@ from tests.evolution.agents.surface import BASE, Campaign, Surface, campaign, ra
 from tests.needs import needs
 
 needs("optuna")
-CHOICES = (choice("replay_bc"), choice("habc"))
+CHOICES = (choice("replay_bc"), choice("residual_rl"))
 ONE = RecipeChoice("one", tuple(TunableSetting(n, "real", "1", 0.1, 10.0) for n in "abc"))
 
 
@@ -169,7 +169,7 @@ def test_it_beats_random_search_by_a_clear_margin() -> None:
 
     Margins: 0.05 in the true rate of the last base, on average; 0.2 in that of later proposals.
     """
-    choices = (choice("lookahead"), choice("rlpd"))
+    choices = (choice("best_of_n"), choice("rlpd"))
     better, later = [], []
     for seed in range(3):
         surface = Surface(choices, seed)
@@ -185,7 +185,7 @@ def test_it_beats_random_search_by_a_clear_margin() -> None:
 @pytest.mark.parametrize("spread", [0.2, 0.35])
 def test_it_beats_random_search_on_many_surfaces(spread: float) -> None:
     """The table of `docs/evolution.md`, a line for each way to search: `-s` prints it."""
-    choices = tuple(map(choice, ("lookahead", "replay_bc", "habc", "rlpd")))
+    choices = tuple(map(choice, ("best_of_n", "replay_bc", "residual_rl", "rlpd")))
     found: dict[str, list[Campaign]] = {"tuner": [], "usual, then random": [], "random": []}
     for seed in range(20):
         surface = Surface(choices, seed, spread)

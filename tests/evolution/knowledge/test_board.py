@@ -32,7 +32,7 @@ from enpire.rollout.evaluation.comparison import PairedRecord
 
 
 def decided(
-    name: str, kept: bool, *builds_on: str, recipe: str = "lookahead", **settings: str
+    name: str, kept: bool, *builds_on: str, recipe: str = "best_of_n", **settings: str
 ) -> Experiment:
     made = Experiment(
         name,
@@ -144,8 +144,8 @@ def test_what_sets_kept_ones_apart_is_distilled() -> None:
     for delta in deltas:
         found = applied(found, delta)
     by_text = {f.text: f for f in found.values()}
-    assert set(by_text) == {"lookahead caution raised", "lookahead caution lowered"}
-    raised, lowered = (by_text[f"lookahead caution {way}"] for way in ("raised", "lowered"))
+    assert set(by_text) == {"best_of_n caution raised", "best_of_n caution lowered"}
+    raised, lowered = (by_text[f"best_of_n caution {way}"] for way in ("raised", "lowered"))
     assert (raised.helped, raised.harmed) == (("k0", "k1", "k2"), ())
     assert (lowered.helped, lowered.harmed) == ((), ("d0", "d1", "d2"))
     assert distilled(found, experiments) == []

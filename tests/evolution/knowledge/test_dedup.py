@@ -10,23 +10,31 @@ from enpire.evolution.experiments.experiment import Experiment, ExperimentState
 from enpire.evolution.knowledge.dedup import THRESHOLD, changed, duplicates, similarity
 
 
-def proposal(hypothesis: str, recipe: str = "lookahead", **settings: str) -> Experiment:
+def proposal(hypothesis: str, recipe: str = "best_of_n", **settings: str) -> Experiment:
     named = tuple((name.replace("__", "."), value) for name, value in settings.items())
     return Experiment("e", "a", hypothesis, recipe, "round-1", settings=named)
 
 
 SAME = [
     (
-        proposal("A lower learning rate stops the policy from forgetting", training__lr="3e-4"),
-        proposal("Reducing the learning rate keeps what the policy knew", training__lr="2e-4"),
+        proposal(
+            "A lower learning rate stops the policy from forgetting",
+            "replay_bc",
+            training__lr="3e-4",
+        ),
+        proposal(
+            "Reducing the learning rate keeps what the policy knew",
+            "replay_bc",
+            training__lr="2e-4",
+        ),
     ),
     (
-        proposal("More tries find better chunks", tries="96"),
-        proposal("With more variations weighed, better chunks are found", tries="128"),
+        proposal("More samples find better chunks", samples="16"),
+        proposal("With more samples weighed, better chunks are found", samples="24"),
     ),
     (
-        proposal("lookahead with caution 0.8 (usual 0.5) improves on round-1", caution="0.8"),
-        proposal("lookahead with caution 0.7 (usual 0.5) improves on round-1", caution="0.7"),
+        proposal("best_of_n with caution 3 (usual 2) improves on round-1", caution="3"),
+        proposal("best_of_n with caution 2.8 (usual 2) improves on round-1", caution="2.8"),
     ),
     (
         proposal("Cloning the fastest successes shortens episodes", "fast_successes"),
@@ -41,38 +49,38 @@ SAME = [
         proposal("Training longer should help", "replay_bc", training__steps="6000"),
     ),
     (
-        proposal("Higher discount values late successes more", discount="0.995"),
-        proposal("Raise the discount so that late success is worth more", discount="0.997"),
+        proposal("Higher discount values late successes more", critic__discount="0.995"),
+        proposal("Raise the discount so that late success is worth more", critic__discount="0.997"),
     ),
 ]
 DIFFERENT = [
     (
-        proposal("A lower learning rate stops forgetting", training__lr="3e-4"),
-        proposal("A higher learning rate stops forgetting", training__lr="3e-3"),
+        proposal("A lower learning rate stops forgetting", "replay_bc", training__lr="3e-4"),
+        proposal("A higher learning rate stops forgetting", "replay_bc", training__lr="3e-3"),
     ),
     (
-        proposal("More tries find better chunks", tries="96"),
-        proposal("Fewer tries find better chunks sooner", tries="24"),
+        proposal("More samples find better chunks", samples="16"),
+        proposal("Fewer samples find better chunks sooner", samples="4"),
     ),
     (
-        proposal("lookahead with caution 0.8 (usual 0.5) improves on round-1", caution="0.8"),
-        proposal("lookahead with tries 96 (usual 48) improves on round-1", tries="96"),
+        proposal("best_of_n with caution 3 (usual 2) improves on round-1", caution="3"),
+        proposal("best_of_n with samples 16 (usual 8) improves on round-1", samples="16"),
     ),
     (
         proposal("rlpd with its usual settings improves on round-1", "rlpd"),
-        proposal("wsrl with its usual settings improves on round-1", "wsrl"),
+        proposal("dsrl with its usual settings improves on round-1", "dsrl"),
     ),
     (
         proposal("Cloning the fastest successes shortens episodes", "fast_successes"),
         proposal("Cloning own successes alone drops the demonstrator's habits", "own_successes"),
     ),
     (
-        proposal("Failures begin when the peg touches the rim, so begin there", "keyframe"),
+        proposal("Failures begin when the peg touches the rim, so begin there", "recover"),
         proposal("The critic is wrong about late states, so train it longer", "rlpd"),
     ),
     (
         proposal("Longer training helps", "replay_bc", training__steps="5000"),
-        proposal("Longer training helps", "habc", critic_steps="4000"),
+        proposal("Longer training helps", "residual_rl", learning__steps="4000"),
     ),
     (
         proposal("Observation noise makes the policy robust", "bc", training__noise="0.1"),
@@ -119,9 +127,9 @@ def test_changes_are_told_by_direction() -> None:
 
 
 def test_only_what_runs_is_flagged_the_likest_first() -> None:
-    asked = replace(proposal("More tries find better chunks", tries="96"), id="new")
+    asked = replace(proposal("More samples find better chunks", samples="16"), id="new")
     same = replace(asked, id="same", hypothesis="Other words")
-    near = replace(proposal("More tries give better chunks", tries="128"), id="near")
+    near = replace(proposal("More samples give better chunks", samples="24"), id="near")
     over = replace(same, id="over").to(ExperimentState.DROPPED)
     far = replace(proposal("Add noise", "bc"), id="far")
     found = duplicates(asked, [far, near, over, same, asked])
