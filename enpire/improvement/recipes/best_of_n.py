@@ -4,7 +4,7 @@ Best-of-N under an ensemble of critics is what EXPO acts by (Dong et al. 2025, a
 chunks: EXPO-FT, arXiv 2605.25477). The incumbent is the base. It draws chunks, each is varied a
 little, and critics choose. These learn while stations work, from every episode of the run. The base
 can go on learning, too, by cloning what succeeded; at a constant rate it got worse
-(`docs/improvement.md`), so it stays as it is unless told otherwise.
+(`docs/explanation/learning.md`), so it stays as it is unless told otherwise.
 
 What collects is what is proposed, with what varies its chunks: where a memory of what was tried is
 short, one that always does the same stays stuck. An attempt that has become less likely to succeed
