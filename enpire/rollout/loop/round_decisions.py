@@ -73,8 +73,10 @@ class RoundDecisions:
     def measured(self, name: str, until: int) -> Estimate:
         """Return a policy's success over its evaluations up to a round, for what is decided by it.
 
-        Episodes that were under way when a comparison ended are left out. How many there are is a
-        matter of time, and a loop that was killed must come to the same decisions.
+        What it did on sealed seeds counts as well, once that is decided: a policy is examined for
+        being lucky before, and has missed since. Episodes that were under way when a comparison
+        ended are left out. How many there are is a matter of time, and a loop that was killed must
+        come to the same decisions.
         """
         settled = {
             note.round: self._settled(note.round, int(note.numbers["drawn"]))
@@ -86,7 +88,9 @@ class RoundDecisions:
             for e in self._known.evaluations(name)
             if e.round <= until and (e.round not in settled or e.seed in settled[e.round])
         ]
-        return estimate(sum(judged), len(judged))
+        sealed = [row for row in self._ledger.sealed() if row.policy == name]
+        successes = sum(judged) + sum(row.successes for row in sealed)
+        return estimate(successes, len(judged) + sum(row.trials for row in sealed))
 
     def max_pairs(self, number: int, incumbent: str, candidate: str) -> int:
         """Pairs of a round's comparison: as it was asked for, or as the incumbent's success says.
