@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from enpire.errors import PackError, StoreError, UsageError
 from enpire.packs.finder import GYM, LOOP
 from enpire.packs.toml import Table
 from enpire.real_path import real_path
+from enpire.rollout.loop.settings import REAL, LoopSettings
 from enpire.session.teleop_options import HELP, device_name
 from enpire.session.values import (
     bound,
@@ -36,13 +38,11 @@ from enpire.session.values import (
 if TYPE_CHECKING:
     from enpire.improvement.recipe import ConfiguredRecipe
     from enpire.packs import Pack
-    from enpire.rollout.loop.settings import LoopSettings
     from enpire.store import Run
 
 RECIPE, FIRST = "--recipe.", "--first-recipe."  # begin settings of recipes
 HELPER = "--helper."  # and of a helper's teleoperator
 KIND = "policy"  # setting of a first recipe: the kind of policy that it makes
-REAL_PACE = "real"
 
 
 def nobody_or_hands(text: str) -> str:
@@ -50,103 +50,60 @@ def nobody_or_hands(text: str) -> str:
     return text and device_name(text)
 
 
-SETTINGS: dict[str, tuple[Callable[[str], Any], str, str]] = {
-    "python": (str, "", "gym:ENV_ID: run it with this interpreter, VENV/bin/python"),
-    "success": (str, "", "gym:ENV_ID: any (step, not the last), info:KEY, 'return>=X', terminated"),
-    "demonstrator": (
-        str,
-        "",
-        "gym:ENV_ID: a file with begin(env) or act(observation)",
-    ),
-    "reset": (reset_mode, "fast", "fast: written into the twin; physical: by the task's skills"),
-    "world": (str, "", "a world pack in place of the task's: another bench, an identified station"),
-    "robots": (positive, "4", "stations that hold an episode at one time"),
-    "seed": (natural, "0", "of everything random but the sealed seeds"),
-    "target": (rate, "0.99", "success rate to reach on sealed seeds"),
-    "recipe": (str, "best_of_n", "how a round improves the policy; A,B,C: one round each, then C"),
-    "first_recipe": (str, "bc", "how the demonstrations make the first policy"),
-    "policy": (str, "", "begin with this one: RUN[:NAME], or a folder of LeRobot's"),
-    "demonstrations_of": (str, "", "begin with those of this run, or of enpire import's"),
-    "demonstrations": (positive, "40", "seed demonstrations; none beside what is begun with"),
-    "demonstration_starts": (
-        choice_of_starts,
-        "spread",
-        "where they begin: spread, far apart, so that few show much; or as they are drawn",
-    ),
-    "start_episodes": (positive, "200", "episodes that measure the first policy"),
-    "collect": (positive, "300", "episodes a round, with exploration"),
-    "exploration": (share, "0.3", "chance that a chunk is varied"),
-    "execute": (
-        of_a_chunk,
-        "8",
-        "of a chunk's 8 actions that are carried out before the policy is asked again",
-    ),
-    "history": (
-        positive,
-        "3",
-        "observations that a policy sees, the newest and earlier ones; a policy that sees only the "
-        "newest cannot copy that it has just stood still",
-    ),
-    "max_pairs": (
-        number_or_auto,
-        "auto",
-        "undecided pairs that keep the incumbent, 3 times as many if the candidate is promising; "
-        "auto: 100, or more where the incumbent is good: enough for an even chance to show that "
-        "half of its failures are gone",
-    ),
-    "sealed_episodes": (
-        positive,
-        "300",
-        "fewest episodes of a sealed evaluation that can reach the target; it goes on while that "
-        "is open, and a later attempt has to show more, so that no loop whose policies are truly "
-        "below the target by half the failures it allows says reached with a chance above 0.1",
-    ),
-    "target_bound": (
-        bound,
-        "point",
-        "what is held against the target: point, the rate on the sealed seeds; lower, also the "
-        "rate that the true one is not below, which takes more episodes",
-    ),
-    "verify": (verifier, "sensors", "by sensors, or by cameras where the task can be"),
-    "images": (
-        natural,
-        "0",
-        "policies see by cameras: width and height of the pictures [px]; 0: they see what a "
-        "tracker says",
-    ),
-    "vary_looks": (bool, "", "in these pictures light, colours and cameras are each episode's own"),
-    "abort": (bool, "", "end collection episodes early that are hopeless"),
-    "helper": (
-        nobody_or_hands,
-        "",
-        f"who helps in collections where a failure is foreseen: {HELP}",
-    ),
-    "alpha": (level, "0.05", "chance that a candidate that is no better is promoted"),
-    "staleness": (
-        no_or_one,
-        "0",
-        "1: a round's collection begins under the policy of the round before, so no station waits "
-        "for training; 1 with --pace real",
-    ),
-    "collect_share": (
-        part,
-        "0",
-        "of robot time that it then has beside an evaluation; 0: what is idle",
-    ),
-    "pace": (
-        pace,
-        "free",
-        "free: twins as fast as they can be; real: on the clock on the wall, with the following",
-    ),
-    "reset_time": (spell, "0", "that a reset takes longer, on average; 8s with --pace real"),
-    "latency": (spell, "0", "until a verdict is there; 0.3s with --pace real"),
-    "fault_every": (spell, "0", "mean time between failures of a station; 30m with --pace real"),
-    "repair_time": (spell, "0", "mean time until it works again; 1m with --pace real"),
+READERS: dict[str, Callable[[str], Any]] = {
+    "python": str,
+    "success": str,
+    "demonstrator": str,
+    "reset": reset_mode,
+    "world": str,
+    "robots": positive,
+    "seed": natural,
+    "target": rate,
+    "recipe": str,
+    "first_recipe": str,
+    "policy": str,
+    "demonstrations_of": str,
+    "demonstrations": positive,
+    "demonstration_starts": choice_of_starts,
+    "start_episodes": positive,
+    "collect": positive,
+    "exploration": share,
+    "execute": of_a_chunk,
+    "history": positive,
+    "max_pairs": number_or_auto,
+    "sealed_episodes": positive,
+    "target_bound": bound,
+    "verify": verifier,
+    "images": natural,
+    "vary_looks": bool,
+    "abort": bool,
+    "helper": nobody_or_hands,
+    "alpha": level,
+    "staleness": no_or_one,
+    "collect_share": part,
+    "pace": pace,
+    "reset_time": spell,
+    "latency": spell,
+    "fault_every": spell,
+    "repair_time": spell,
 }
-"""Fields of LoopSettings as options: type, default as shown in the help, what it is.
+"""What reads a setting's text, in the order in which `--help` lists them."""
 
-They stand here once more because `--help` must not import what LoopSettings needs; a test compares.
-"""
+
+def _options() -> Iterator[tuple[str, tuple[Callable[[str], Any], str, str]]]:
+    """Each setting as an option: type, default as `--help` shows it, what it is."""
+    known = {each.name: each for each in fields(LoopSettings)}
+    for name, read in READERS.items():
+        default, line = known[name].default, known[name].metadata["help"]
+        shown = f"{default:g}" if isinstance(default, float) else str(default or "")
+        if name == "helper":
+            line += f": {HELP}"
+        elif isinstance(default, int) and not isinstance(default, bool):
+            shown = "auto" if read is number_or_auto else str(default)
+        yield name, (read, shown, line)
+
+
+SETTINGS = dict(_options())
 
 BUDGETS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "max_time": (duration, "TIME", "on the clock, all starts of the run together: 90s, 30m, 10h"),
@@ -228,13 +185,13 @@ def merged(of_task: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
 
 def of_pace(given: dict[str, Any]) -> dict[str, Any]:
     """Return settings with what goes with `--pace real` unless it is given."""
-    if given.get("pace") != REAL_PACE:
+    if given.get("pace") != REAL:
         return given
     from dataclasses import asdict
 
-    from enpire.rollout.fleet.conditions import REAL
+    from enpire.rollout.fleet.conditions import REAL as REAL_CONDITIONS
 
-    return {"staleness": 1} | asdict(REAL) | given
+    return {"staleness": 1} | asdict(REAL_CONDITIONS) | given
 
 
 COMPANY = (  # a setting that does nothing without another
@@ -316,7 +273,6 @@ def read_settings(run: Run) -> LoopSettings:
     Raises:
         StoreError: They are not all there, or one is that only an earlier version knows.
     """
-    from enpire.rollout.loop.settings import LoopSettings
 
     try:
         said = dict(run.config["loop"])

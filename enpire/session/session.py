@@ -11,9 +11,9 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from enpire.errors import StoreError, UsageError
+from enpire.rollout.loop.settings import REAL, LoopSettings
 from enpire.session.audience import PERSON, Audience
 from enpire.session.backends import Backend, LocalBackend
-from enpire.session.loop_settings import REAL_PACE
 from enpire.session.recovery import noted
 from enpire.session.signals import FATAL, signal_handler
 from enpire.session.teleop_options import TeleopSession
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from enpire.rollout.fleet.fleet import Fleet
     from enpire.rollout.fleet.recovery import Recovery
     from enpire.rollout.loop.budget import Budget
-    from enpire.rollout.loop.settings import LoopSettings
     from enpire.rollout.loop.state import LoopState
     from enpire.store import EpisodeWriter, Run
 
@@ -49,7 +48,7 @@ def stations_for(settings: LoopSettings, where: Backend) -> StationBackend:
     conditions = Conditions(
         **{each.name: getattr(settings, each.name) for each in fields(Conditions)}
     )
-    if not isinstance(where, LocalBackend) and (conditions or settings.pace == REAL_PACE):
+    if not isinstance(where, LocalBackend) and (conditions or settings.pace == REAL):
         raise UsageError("--pace real and what goes with it are for this machine: no --cluster")
     order = Order(
         settings.task,
@@ -133,7 +132,7 @@ def run_session(
     def interrupt() -> None:
         budget.interrupted = True
 
-    real = settings.pace == REAL_PACE
+    real = settings.pace == REAL
     base = (WallClock if real else where.clock)(
         max((interval.end_s for interval in ledger.intervals()), default=0.0)
     )

@@ -1,80 +1,113 @@
-"""What a loop is asked for."""
+"""What a loop is asked for.
+
+This module imports nothing of weight: the command line reads it for `--help`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-
-from enpire.rollout.evaluation.sealed_rule import POINT
+from typing import Any
 
 REAL = "real"  # pace of twins on the clock on the wall
 SPREAD, DRAWN = "spread", "drawn"  # starts of demonstrations: far apart, or as they come
+
+
+def _setting(default: Any, help: str) -> Any:
+    """A field with a default, and what `--help` says of it."""
+    return field(default=default, metadata={"help": help})
 
 
 @dataclass(frozen=True, slots=True)
 class LoopSettings:
     """What a loop is asked for; written to the run's `config.toml`.
 
-    python, success, demonstrator: of a Gymnasium environment, its own interpreter, what makes an
-    episode a success, and a file that shows how it is done. reset: how scenes are put back, fast or
-    physical. policy: to begin with, which whoever made the run has put there; demonstrations_of: a
-    run whose demonstrations are this one's too. demonstrations: seed demonstrations;
-    demonstration_starts: where they begin, `spread` or `drawn`.
-    start_episodes: evaluation of the first policy. collect: episodes a round with exploration.
-    exploration: chance that a chunk of theirs is varied. execute: actions of a chunk that are
-    carried out before the policy is asked again. history: observations that it sees. max_pairs:
-    after so many pairs without a decision the incumbent stays, unless the candidate is promising
-    (`comparison.decide`); 0: as many as the incumbent's success asks for (`pairs.enough_pairs`).
-    sealed_episodes: the fewest of an examination. target_bound: what of an examination is held
-    against the target, `point` or `lower` (`sealed_rule`). recipe: of the rounds, in order, the
-    last one goes on; recipe_settings, first_recipe_settings: by dotted name. verify: by `sensors`,
-    or by `cameras` where the task is verified by them. images: size of the pictures that policies
-    see [px], or 0. vary_looks: each episode looks different in them. staleness: rounds that a
-    round's collection may begin ahead, under the policy of then, beside training and evaluation;
-    collect_share: of robot time that it then has beside an evaluation, 0.0 is what would otherwise
-    be idle. pace: free, or real for twins on the clock on the wall; the rest is in seconds, see
-    `Conditions`. abort: end hopeless episodes early, see `early_stop`. world: in place of the
-    task's. helper: who helps in collections, and settings of the device in their
-    hands; see `session/teleop_options.py`.
+    Times are in seconds. `recipe_settings`, `first_recipe_settings` and `helper_settings` go by
+    dotted name.
     """
 
     task: str
-    python: str = ""
-    success: str = ""
-    demonstrator: str = ""
-    reset: str = "fast"
-    robots: int = 4
-    seed: int = 0
-    target: float = 0.99
-    policy: str = ""
-    demonstrations_of: str = ""
-    demonstrations: int = 40
-    demonstration_starts: str = SPREAD
-    start_episodes: int = 200
-    collect: int = 300
-    exploration: float = 0.3
-    execute: int = 8
-    history: int = 3
-    max_pairs: int = 0
-    sealed_episodes: int = 300
-    target_bound: str = POINT
-    alpha: float = 0.05
-    first_recipe: str = "bc"
-    recipe: str = "best_of_n"
+    python: str = _setting("", "gym:ENV_ID: run it with this interpreter, VENV/bin/python")
+    success: str = _setting(
+        "", "gym:ENV_ID: any (step, not the last), info:KEY, 'return>=X', terminated"
+    )
+    demonstrator: str = _setting("", "gym:ENV_ID: a file with begin(env) or act(observation)")
+    reset: str = _setting("fast", "fast: written into the twin; physical: by the task's skills")
+    world: str = _setting(
+        "", "a world pack in place of the task's: another bench, an identified station"
+    )
+    robots: int = _setting(4, "stations that hold an episode at one time")
+    seed: int = _setting(0, "of everything random but the sealed seeds")
+    target: float = _setting(0.99, "success rate to reach on sealed seeds")
+    recipe: str = _setting(
+        "best_of_n", "how a round improves the policy; A,B,C: one round each, then C"
+    )
+    first_recipe: str = _setting("bc", "how the demonstrations make the first policy")
+    policy: str = _setting("", "begin with this one: RUN[:NAME], or a folder of LeRobot's")
+    demonstrations_of: str = _setting("", "begin with those of this run, or of enpire import's")
+    demonstrations: int = _setting(40, "seed demonstrations; none beside what is begun with")
+    demonstration_starts: str = _setting(
+        SPREAD, "where they begin: spread, far apart, so that few show much; or as they are drawn"
+    )
+    start_episodes: int = _setting(200, "episodes that measure the first policy")
+    collect: int = _setting(300, "episodes a round, with exploration")
+    exploration: float = _setting(0.3, "chance that a chunk is varied")
+    execute: int = _setting(
+        8, "of a chunk's 8 actions that are carried out before the policy is asked again"
+    )
+    history: int = _setting(
+        3,
+        "observations that a policy sees, the newest and earlier ones; a policy that sees only the "
+        "newest cannot copy that it has just stood still",
+    )
+    max_pairs: int = _setting(
+        0,
+        "undecided pairs that keep the incumbent, 3 times as many if the candidate is promising; "
+        "auto: 100, or more where the incumbent is good: enough for an even chance to show that "
+        "half of its failures are gone",
+    )
+    sealed_episodes: int = _setting(
+        300,
+        "fewest episodes of a sealed evaluation that can reach the target; it goes on while that "
+        "is open, and a later attempt has to show more, so that no loop whose policies are truly "
+        "below the target by half the failures it allows says reached with a chance above 0.1",
+    )
+    target_bound: str = _setting(
+        "point",
+        "what is held against the target: point, the rate on the sealed seeds; lower, also the "
+        "rate that the true one is not below, which takes more episodes",
+    )
+    verify: str = _setting("sensors", "by sensors, or by cameras where the task can be")
+    images: int = _setting(
+        0,
+        "policies see by cameras: width and height of the pictures [px]; 0: they see what a "
+        "tracker says",
+    )
+    vary_looks: bool = _setting(
+        False, "in these pictures light, colours and cameras are each episode's own"
+    )
+    abort: bool = _setting(False, "end collection episodes early that are hopeless")
+    helper: str = _setting("", "who helps in collections where a failure is foreseen")
+    alpha: float = _setting(0.05, "chance that a candidate that is no better is promoted")
+    staleness: int = _setting(
+        0,
+        "1: a round's collection begins under the policy of the round before, so no station waits "
+        "for training; 1 with --pace real",
+    )
+    collect_share: float = _setting(
+        0.0, "of robot time that it then has beside an evaluation; 0: what is idle"
+    )
+    pace: str = _setting(
+        "free",
+        "free: twins as fast as they can be; real: on the clock on the wall, with the following",
+    )
+    reset_time: float = _setting(0.0, "that a reset takes longer, on average; 8s with --pace real")
+    latency: float = _setting(0.0, "until a verdict is there; 0.3s with --pace real")
+    fault_every: float = _setting(
+        0.0, "mean time between failures of a station; 30m with --pace real"
+    )
+    repair_time: float = _setting(0.0, "mean time until it works again; 1m with --pace real")
     recipe_settings: dict[str, str] = field(default_factory=dict)
     first_recipe_settings: dict[str, str] = field(default_factory=dict)
-    verify: str = "sensors"
-    images: int = 0
-    vary_looks: bool = False
-    staleness: int = 0
-    collect_share: float = 0.0
-    pace: str = "free"
-    reset_time: float = 0.0
-    latency: float = 0.0
-    fault_every: float = 0.0
-    repair_time: float = 0.0
-    abort: bool = False
-    world: str = ""
-    helper: str = ""
     helper_settings: dict[str, str] = field(default_factory=dict)
 
     def seed_of(self, number: int) -> int:
