@@ -36,8 +36,8 @@ from enpire.types import Episode, Flags
 Kind = Literal["chunk", "flow"]
 """What a recipe that clones makes: a `ChunkPolicy` or a `FlowPolicy`."""
 
-# Of flows, by what came of it at `push_t` (`tasks/push_t/README.md`), and of few demonstrations, of
-# which they are soon too sure, at `zip_tie` (`tasks/zip_tie/README.md`).
+# Of flows, by what came of it at `push_t`, and of few demonstrations, of which they are soon too
+# sure, at `zip_tie` (`docs/explanation/learning.md`).
 WIDER = 2  # times as wide as what answers with one chunk
 PASSES = 64.0  # over all examples: each comes with another noise and time every time it is shown
 MOVED_PASSES = 192.0  # where each comes from another place every time, too

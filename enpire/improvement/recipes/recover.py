@@ -4,7 +4,7 @@ In a round's episodes a corrector stands beside the policy. It takes over when t
 progress any more, goes back to the start, or to where things were well, and corrects.
 Demonstrations are cloned, and what the helper did. What the policy did itself tells no more than it
 knew, and where it barely came off it did not know enough: with its own successes a policy comes to
-less (`tasks/pin_box/README.md`, `docs/policies.md`).
+less (`docs/explanation/learning.md`, `docs/policies.md`).
 """
 
 from __future__ import annotations
