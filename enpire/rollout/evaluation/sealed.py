@@ -122,9 +122,14 @@ class SealedExamination:
             else:
                 yield None
 
+    def counts(self, known: Mapping[str, Episode]) -> tuple[int, int]:
+        """Return how many of its episodes failed so far, and how many there are."""
+        there = [episode for episode in self._episodes(known) if episode is not None]
+        return sum(not episode.success for episode in there), len(there)
+
     def row(self, known: Mapping[str, Episode]) -> SealedRow:
         """Return what came of it."""
-        episodes = (known.get(self.job(number).id) for number in range(self.rule.most))
+        episodes = self._episodes(known)
         results = counted(self.rule, (e.success if e is not None else None for e in episodes))
         seen = self.rule.interval(results.count(False), len(results))
         return SealedRow(
@@ -136,6 +141,9 @@ class SealedExamination:
             seen.low,
             seen.high,
         )
+
+    def _episodes(self, known: Mapping[str, Episode]) -> Iterator[Episode | None]:
+        return (known.get(self.job(number).id) for number in range(self.rule.most))
 
 
 @dataclass(frozen=True, slots=True)

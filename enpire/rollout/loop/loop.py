@@ -455,8 +455,9 @@ class Loop:
     def _examine(self, name: str) -> None:
         controller, known = self._known.controller(name), self._known.episodes
         examination = self._sealed.begin(name, controller, self.state.round)
-        self._doing("sealed evaluation", examination.rule.soonest(0))
-        failures = 0
+        failures, done = examination.counts(known)  # of a loop that was killed within it
+        planned = min(examination.rule.soonest(failures), examination.rule.most)
+        self._doing("sealed evaluation", planned, done)
         for episode in self._stream(examination.due(known)):
             failures += not episode.success
             self.state.done += 1

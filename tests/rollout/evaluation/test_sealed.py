@@ -85,6 +85,8 @@ def test_one_that_was_cut_short_comes_to_the_same_verdict(run: Run, tmp_path: Pa
         again: dict[str, Episode] = {}
         carry_out(whole.begin("policy-0", NOBODY, 0), failing, again, 3, after)
         assert whole.under_way == "policy-0"
+        failed = sum(not episode.success for episode in again.values())
+        assert examination.counts(again) == (failed, after), "what is shown goes on from there"
         carry_out(whole.begin("policy-0", NOBODY, 0), failing, again, 2)
         assert examination.row(again) == expected
 
