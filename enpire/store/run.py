@@ -59,6 +59,7 @@ from enpire.store.layout import (
     batch_number,
 )
 from enpire.store.ledger import Ledger
+from enpire.store.ledger_file import LedgerFile
 from enpire.store.lock import WriterLock, is_held, short_reading, without_short_readers
 from enpire.store.origin import ORIGIN, mark
 from enpire.store.orphans import Orphans, batches_on_disk, find, policies_on_disk, set_aside
@@ -125,7 +126,8 @@ class Run(Closing):
         writable = lock is not None
         live = writable or under_way(folder)
         sealed = not brief and (writable or not live) and holds(folder)
-        self.ledger = Ledger(folder / LEDGER, writable, damaged, live, brief, following, sealed)
+        file = LedgerFile(folder / LEDGER, writable, damaged, live, brief, following, sealed)
+        self.ledger = Ledger(file)
         self.notes: list[str] = []
         self._lock = lock
         self._adding = threading.Lock()
@@ -175,8 +177,8 @@ class Run(Closing):
         Args:
             folder: of the run.
             writable: to continue it.
-            damaged: open a ledger too that is not what was recorded, to read it: `ledger.damage`
-                says what it is.
+            damaged: open a ledger too that is not what was recorded, to read it: `damage` says
+                what it is.
             following: read rows too that the run's writer adds from now on; for a process that the
                 writer waits for. Other readers have the ledger as it was when they opened it.
         """
@@ -230,7 +232,7 @@ class Run(Closing):
             self.ledger.close()
             return
         # A page that the disk has changed since it was read must not be sealed with the others.
-        whole = self.ledger.is_whole()
+        whole = self.ledger.file.is_whole()
         with without_short_readers(self.folder):
             self.ledger.close()
             if whole:
@@ -399,10 +401,13 @@ class Run(Closing):
     @property
     def damage(self) -> list[str]:
         """A sentence for whatever of the ledger or the configuration is not what was recorded."""
-        said = self.ledger.facts().get(CONFIG_HASH, "") if not self.ledger.damage else ""
+        said = self.ledger.facts().get(CONFIG_HASH, "") if not self.ledger.file.damage else ""
         changed = said and sha256_of(self.folder / CONFIG) != said
         what = f"{CONFIG}: it is not what was written when the run began"
-        return [*(f"{LEDGER}: {line}" for line in self.ledger.damage), *([what] if changed else [])]
+        return [
+            *(f"{LEDGER}: {line}" for line in self.ledger.file.damage),
+            *([what] if changed else []),
+        ]
 
     def _require_config(self) -> None:
         if self.damage:
@@ -435,7 +440,7 @@ class Run(Closing):
         ((path, whole), *more) = orphans.batches.items()
         after = whole.journal.after
         newest = all(path > other for other in self.ledger.batches())
-        return not more and newest and after is not None and self.ledger.follows(after)
+        return not more and newest and after is not None and self.ledger.file.follows(after)
 
     def note_found(self, text: str) -> None:
         """Tell and record what was found in the folder and done about it."""

@@ -67,10 +67,10 @@ STORE = (
     ),
     Mutant(
         "the ledger is not forced to the disk",
-        "store/ledger.py",
+        "store/ledger_file.py",
         "PRAGMA synchronous = FULL",
         "PRAGMA synchronous = OFF",
-        ("store/test_ledger.py",),
+        ("store/test_ledger_file.py",),
     ),
     Mutant(
         "a policy's row comes before its file",
