@@ -12,7 +12,8 @@ from enpire.store.durable import disk_errors, publish_folder, temporary_name
 from enpire.store.layout import CONFIG, LEDGER, LOCK, LOST, RESULT, RESULT_HASH, SEAL
 from enpire.store.ledger import Ledger
 from enpire.store.ledger_file import LedgerFile
-from enpire.store.run import Run, config_text, facts_of_config
+from enpire.store.run import Run
+from enpire.store.run_folder import config_text, facts_of_config
 
 
 def branch(source: Path, folder: Path, config: Mapping[str, Any], facts: Mapping[str, str]) -> None:

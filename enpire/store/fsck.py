@@ -34,7 +34,7 @@ from enpire.store.ledger import Ledger
 from enpire.store.ledger_file import LedgerFile
 from enpire.store.lock import is_held
 from enpire.store.rows import EpisodeRow, PolicyRow
-from enpire.store.run import is_run
+from enpire.store.run_folder import is_run
 from enpire.store.schema import CHAINED, UNCHAINED
 from enpire.store.seal import broken
 from enpire.store.stress import STRESS, lost_stress, read_stress

@@ -13,8 +13,7 @@ from enpire.store.layout import CONFIG, CONFIG_HASH, LEDGER, LOCK, POLICIES, SEA
 from enpire.store.ledger import Ledger
 from enpire.store.ledger_file import LedgerFile
 from enpire.store.lock import WriterLock
-from enpire.store.rows import LogEntry, PolicyRow
-from enpire.store.run import FOUND
+from enpire.store.rows import PolicyRow
 from enpire.store.seal import seal
 from enpire.store.weights import sha256_of
 
@@ -43,8 +42,7 @@ def repair(folder: Path) -> list[str]:
             done += _policies_again(folder, ledger, found)
             rest = orphans.find(folder, ledger).rest
             done += orphans.set_aside(folder, rest)
-            for line in done:
-                ledger.add_decision(LogEntry(0, FOUND, line))
+            orphans.note_found(ledger, done)
         seal(folder)
         return done
     finally:

@@ -111,7 +111,7 @@ STORE = (
         "store/orphans.py",
         "            (folder / path).rename(target)\n            fsync(target.parent)\n",
         "            (folder / path).unlink(missing_ok=True)\n",
-        (f"{RUN}::test_opening_for_writing_deletes_nothing",),
+        ("store/test_orphans.py::test_opening_for_writing_deletes_nothing",),
     ),
     Mutant(
         "an episode is recorded twice",
@@ -157,9 +157,9 @@ STORE = (
     ),
     Mutant(
         "a seal stays while the ledger is written",
-        "store/run.py",
-        "            (self.folder / SEAL).unlink(missing_ok=True)\n",
-        "            pass\n",
+        "store/orphans.py",
+        "        (folder / SEAL).unlink(missing_ok=True)\n",
+        "        pass\n",
         ("store/test_power_loss.py::test_some_hundred_states",),
     ),
     Mutant(
