@@ -16,8 +16,10 @@ import numpy as np
 
 from enpire.environment import Job
 from enpire.improvement.recipe import ConfiguredRecipe
+from enpire.rollout.fleet.fleet import Fleet
 from enpire.rollout.loop.budget import Budget
 from enpire.rollout.loop.episode_cache import EpisodeCache
+from enpire.rollout.loop.episode_runner import EpisodeRunner
 from enpire.rollout.loop.loop import Loop
 from enpire.rollout.loop.round_decisions import POLICY
 from enpire.rollout.loop.settings import LoopSettings
@@ -102,11 +104,11 @@ class SimulatedLoop(Loop):
         absent: Any = None
         recipe = ConfiguredRecipe("simulated", absent)
         budget, state = Budget(rounds=rounds), LoopState()
+        runner = _DrawnEpisodes(fleet, _NamesKnown(run, stations), state, rate, rng)
         super().__init__(
             *(settings, run, writer, fleet, recipe, [recipe], absent, budget, state),
-            known=_NamesKnown(run, stations),
+            runner=runner,
         )
-        self._rate, self._rng = rate, rng
 
     @property
     def episodes(self) -> list[Episode]:
@@ -127,13 +129,28 @@ class SimulatedLoop(Loop):
         self.run_store.ledger.add_policy(PolicyRow(name, "", "", parent, recipe.name, number))
         return name
 
-    def _stream(self, jobs: Iterator[Job | None]) -> Iterator[Episode]:
+
+class _DrawnEpisodes(EpisodeRunner):
+    """Episodes whose success is drawn."""
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        known: EpisodeCache,
+        state: LoopState,
+        rate: float,
+        rng: np.random.Generator,
+    ) -> None:
+        super().__init__(fleet, known, state)
+        self._rate, self._rng = rate, rng
+
+    def stream(self, jobs: Iterator[Job | None]) -> Iterator[Episode]:
         for job in jobs:
             if job is None:
                 raise RuntimeError("a job is waited for, though none is under way")
             verdict = SUCCESS if self._rng.random() < self._rate else FAILURE
             episode = _episode(job, verdict)
-            self._known.add(episode)
+            self.known.add(episode)
             yield episode
 
 

@@ -47,7 +47,7 @@ def run(options: Namespace) -> int:
             else:
                 _print(opened, figures, Console(highlight=False, markup=False))
         except (StoreError, ArithmeticError, LookupError, TypeError, ValueError) as error:
-            if not wrong and opened.ledger.chained:
+            if not wrong and opened.ledger.file.chained:
                 raise
             if not wrong or not options.json:
                 what = f"what {options.run} recorded cannot be followed ({error!r})"

@@ -11,7 +11,8 @@ from enpire.store.rows import (
     RoundRow,
     SealedRow,
 )
-from enpire.store.run import Run, default_folder, is_run, under_way
+from enpire.store.run import Run
+from enpire.store.run_folder import default_folder, is_run, under_way
 from enpire.store.writer import EpisodeWriter
 
 __all__ = [

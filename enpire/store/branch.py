@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,9 @@ from enpire.errors import StoreError
 from enpire.store.durable import disk_errors, publish_folder, temporary_name
 from enpire.store.layout import CONFIG, LEDGER, LOCK, LOST, RESULT, RESULT_HASH, SEAL
 from enpire.store.ledger import Ledger
-from enpire.store.run import Run, config_text, facts_of_config
+from enpire.store.ledger_file import LedgerFile
+from enpire.store.run import Run
+from enpire.store.run_folder import config_text, facts_of_config
 
 
 def branch(source: Path, folder: Path, config: Mapping[str, Any], facts: Mapping[str, str]) -> None:
@@ -35,7 +36,7 @@ def branch(source: Path, folder: Path, config: Mapping[str, Any], facts: Mapping
                 source, unfinished, ignore=shutil.ignore_patterns(LOCK, RESULT, LOST, SEAL)
             )
             (unfinished / CONFIG).write_text(text, encoding="utf-8")
-            with closing(Ledger(unfinished / LEDGER, writable=True)) as ledger:
+            with Ledger(LedgerFile(unfinished / LEDGER, writable=True)) as ledger:
                 ledger.set_facts({**facts, **facts_of_config(text), RESULT_HASH: ""})
             publish_folder(unfinished, folder)
         except BaseException:

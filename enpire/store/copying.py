@@ -28,6 +28,7 @@ from enpire.store.layout import (
     batch_number,
 )
 from enpire.store.ledger import Ledger
+from enpire.store.ledger_file import LedgerFile
 from enpire.store.run import Run
 from enpire.store.seal import seal
 
@@ -57,7 +58,7 @@ def copy_run(source: Path, target: Path) -> None:
         _copy_files(source, temporary, batches, policies)
         # A ledger that is not what was recorded is copied as it is, and gets no seal that says so.
         with suppress(StoreError):
-            Ledger(temporary / LEDGER, writable=False, live=False).close()
+            LedgerFile(temporary / LEDGER, writable=False, live=False).close()
             seal(temporary)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -71,9 +72,10 @@ def _copy_ledger(source: Path, target: Path) -> tuple[set[str], set[str]]:
         result = _read(source / RESULT)
         with disk_errors(target), Run.glance(source) as run:
             (target / LEDGER).unlink(missing_ok=True)
-            run.ledger.copy_to(target / LEDGER)
+            run.ledger.file.copy_to(target / LEDGER)
         # What the copy knows: the run itself may know more by now.
-        with Ledger(target / LEDGER, writable=False, damaged=True, live=False, brief=True) as copy:
+        file = LedgerFile(target / LEDGER, writable=False, damaged=True, live=False, brief=True)
+        with Ledger(file) as copy:
             hashes = copy.facts().get(RESULT_HASH, "").split()
             batches = {Path(path).name for path in copy.batches()}
             policies = {Path(row.path).name for row in copy.policies()}

@@ -31,9 +31,10 @@ from enpire.store.layout import (
     SEAL,
 )
 from enpire.store.ledger import Ledger
+from enpire.store.ledger_file import LedgerFile
 from enpire.store.lock import is_held
 from enpire.store.rows import EpisodeRow, PolicyRow
-from enpire.store.run import is_run
+from enpire.store.run_folder import is_run
 from enpire.store.schema import CHAINED, UNCHAINED
 from enpire.store.seal import broken
 from enpire.store.stress import STRESS, lost_stress, read_stress
@@ -89,13 +90,13 @@ def check(folder: Path) -> Findings:
     if live:
         findings.notes.append("a process writes it: what it is about to record may be named below")
     try:
-        ledger = Ledger(folder / LEDGER, writable=False, damaged=True, live=live, following=False)
+        file = LedgerFile(folder / LEDGER, writable=False, damaged=True, live=live, following=False)
     except StoreError as error:
         remedy = f"{REPAIR} makes a new one from the batches"
         findings.damage.append(Damage(LEDGER, _plain(error, folder / LEDGER), remedy))
         findings.damage += _without_ledger(folder)
         return findings
-    with ledger:
+    with Ledger(file) as ledger:
         findings.damage += _ledger(folder, ledger, live)
         findings.damage += _settings(folder, ledger, findings)
         try:
@@ -120,9 +121,9 @@ def _plain(error: StoreError, path: Path) -> str:
 
 def _ledger(folder: Path, ledger: Ledger, live: bool) -> Iterator[Damage]:
     remedy = f"{REPAIR} makes its rows again from the batches, as far as they have kept them"
-    for line in ledger.damage:
+    for line in ledger.file.damage:
         yield Damage(LEDGER, line, remedy)
-    for line in ledger.integrity():
+    for line in ledger.file.integrity():
         yield Damage(LEDGER, line, remedy)
     if live:
         return
@@ -133,7 +134,7 @@ def _ledger(folder: Path, ledger: Ledger, live: bool) -> Iterator[Damage]:
 
 def _settings(folder: Path, ledger: Ledger, findings: Findings) -> Iterator[Damage]:
     """`config.toml` and `result.json` against the hashes that the ledger has of them."""
-    if not ledger.chained:
+    if not ledger.file.chained:
         findings.notes.append(
             f"no chain: its ledger was written before there were any (schema {CHAINED}); changes "
             "of its rows show only where a batch says otherwise"
@@ -141,7 +142,7 @@ def _settings(folder: Path, ledger: Ledger, findings: Findings) -> Iterator[Dama
     facts = ledger.facts()
     if UNCHAINED in facts:
         findings.notes.append(facts[UNCHAINED])
-    if not (folder / SEAL).exists() and ledger.chained and not is_held(folder / LOCK):
+    if not (folder / SEAL).exists() and ledger.file.chained and not is_held(folder / LOCK):
         findings.notes.append(f"no {SEAL}: its last writer was killed, or it is under way")
     for name, key in ((CONFIG, CONFIG_HASH), (RESULT, RESULT_HASH)):
         path, said = folder / name, facts.get(key, "").split()

@@ -53,7 +53,7 @@ def head(run: Run, rows: tuple[int, ...] | None = None) -> Head:
     """
     total, counts = hashlib.sha256((run.folder / CONFIG).read_bytes()), []
     for table, most in zip(WRITTEN, rows or (None,) * len(WRITTEN), strict=True):
-        known = run.ledger.written(table)
+        known = run.ledger.file.written(table)
         if most is not None and len(known) < most:
             raise StoreError(f"{table} has {len(known)} rows, there were {most}")
         covered = known[:most]

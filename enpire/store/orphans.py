@@ -9,9 +9,12 @@ from pathlib import Path
 
 from enpire.errors import StoreError
 from enpire.store.durable import TEMPORARY_PREFIX, disk_errors, fsync
-from enpire.store.journal import WholeBatch, read_whole
-from enpire.store.layout import BATCH, EPISODES, EVIDENCE, LOST, POLICIES, batch_number
+from enpire.store.journal import WholeBatch, read_whole, record_again
+from enpire.store.layout import BATCH, EPISODES, EVIDENCE, LOST, POLICIES, SEAL, batch_number
 from enpire.store.ledger import Ledger
+from enpire.store.rows import LogEntry
+
+FOUND = "found"  # kind of the decision that says what an opening found and did
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,47 @@ def find(folder: Path, ledger: Ledger) -> Orphans:
     rest += sorted(policies_on_disk(folder) - {row.path for row in ledger.policies()})
     rest += sorted(_frames_on_disk(folder, recorded | whole.keys()))
     return Orphans(whole, tuple(rest))
+
+
+def take_in(folder: Path, ledger: Ledger) -> list[str]:
+    """Make good what a process that died left behind, and record it; a sentence for each part.
+
+    Nothing is deleted. The one batch that a killed process may leave without its row gets it; what
+    is half written goes to `lost/`.
+
+    Raises:
+        StoreError: the ledger lacks more than a killed process leaves, or the disk refuses.
+    """
+    orphans = find(folder, ledger)
+    if orphans.batches and not _left_by_a_kill(ledger, orphans):
+        first = next(iter(orphans.batches))
+        raise StoreError(
+            f"{folder / first} is whole and its ledger has no row of it "
+            f"({len(orphans.batches)} in all): the ledger lost a part, or is an older copy. "
+            f"enpire fsck {folder} --repair makes the rows again"
+        )
+    with disk_errors(folder):
+        (folder / SEAL).unlink(missing_ok=True)
+        fsync(folder)  # or it would come back, beside a ledger that has more
+    record_again(ledger, orphans.batches)
+    died = "got its row: the process that wrote it died before"
+    taken = note_found(ledger, [f"{path} {died}" for path in orphans.batches])
+    return taken + note_found(ledger, set_aside(folder, orphans.rest))
+
+
+def _left_by_a_kill(ledger: Ledger, orphans: Orphans) -> bool:
+    """Whether nothing but the row of the newest batch is missing, as its journal tells."""
+    ((path, whole), *more) = orphans.batches.items()
+    after = whole.journal.after
+    newest = all(path > other for other in ledger.batches())
+    return not more and newest and after is not None and ledger.file.follows(after)
+
+
+def note_found(ledger: Ledger, lines: list[str]) -> list[str]:
+    """Record what was found in a folder and done about it, and return it."""
+    for line in lines:
+        ledger.add_decision(LogEntry(0, FOUND, line))
+    return lines
 
 
 def set_aside(folder: Path, paths: Iterable[str], why: str = "has no row") -> list[str]:

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from enpire.errors import StoreError
 from enpire.store import orphans, schema
-from enpire.store.chain import STATES, WRITTEN
+from enpire.store.chain import STATES, WRITTEN, Mark, changed_since
 from enpire.store.durable import disk_errors
-from enpire.store.journal import record_again
+from enpire.store.journal import IN_BATCHES, record_again, replay
 from enpire.store.layout import CONFIG, CONFIG_HASH, LEDGER, LOCK, POLICIES, SEAL
-from enpire.store.ledger import IN_BATCHES, Ledger
+from enpire.store.ledger import Ledger
+from enpire.store.ledger_file import LedgerFile
 from enpire.store.lock import WriterLock
-from enpire.store.rows import LogEntry, PolicyRow
-from enpire.store.run import FOUND
+from enpire.store.rows import PolicyRow
 from enpire.store.seal import seal
 from enpire.store.weights import sha256_of
 
@@ -35,15 +35,14 @@ def repair(folder: Path) -> list[str]:
         with disk_errors(folder):
             (folder / SEAL).unlink(missing_ok=True)
         done = _remade(folder)
-        with Ledger(folder / LEDGER, writable=True) as ledger:
+        with Ledger(LedgerFile(folder / LEDGER, writable=True)) as ledger:
             found = orphans.find(folder, ledger)
             record_again(ledger, found.batches)
             done += [f"{path} got its rows again" for path in found.batches]
             done += _policies_again(folder, ledger, found)
             rest = orphans.find(folder, ledger).rest
             done += orphans.set_aside(folder, rest)
-            for line in done:
-                ledger.add_decision(LogEntry(0, FOUND, line))
+            orphans.note_found(ledger, done)
         seal(folder)
         return done
     finally:
@@ -53,7 +52,7 @@ def repair(folder: Path) -> list[str]:
 def _remade(folder: Path) -> list[str]:
     """A new ledger where the one there is not to be trusted, with what of it still is."""
     try:
-        old = Ledger(folder / LEDGER, writable=False, damaged=True, live=False)
+        old = LedgerFile(folder / LEDGER, writable=False, damaged=True, live=False)
     except StoreError as error:
         if "update enpire" in str(error):
             raise
@@ -66,11 +65,11 @@ def _remade(folder: Path) -> list[str]:
     ]
     done = orphans.set_aside(folder, aside, "is not what was recorded")
     schema.create(folder / LEDGER)
-    with Ledger(folder / LEDGER, writable=True) as ledger:
+    with Ledger(LedgerFile(folder / LEDGER, writable=True)) as ledger:
         batches = orphans.find(folder, ledger).batches
         record_again(ledger, batches)
         if old is not None:
-            _take_over(old, ledger)
+            _take_over(old, ledger.file)
             old.close()
         if (folder / CONFIG).is_file():
             ledger.set_facts({CONFIG_HASH: sha256_of(folder / CONFIG)})
@@ -81,14 +80,14 @@ def _remade(folder: Path) -> list[str]:
     return done
 
 
-def _changed(old: Ledger) -> set[str]:
+def _changed(old: LedgerFile) -> set[str]:
     """Tables whose rows nobody vouches for; all of them where the chain itself was changed."""
     changed = {line.split(":")[0] for line in old.damage} & (WRITTEN.keys() | STATES.keys())
     whole = bool(old.damage) and all(":" in line for line in old.damage)
     return changed if whole else {*WRITTEN, *STATES}
 
 
-def _take_over(old: Ledger, ledger: Ledger) -> None:
+def _take_over(old: LedgerFile, file: LedgerFile) -> None:
     """Rows that came after the last batch, from tables that nobody has changed."""
     changed = _changed(old)
     rows = {}
@@ -97,7 +96,9 @@ def _take_over(old: Ledger, ledger: Ledger) -> None:
             rows[table] = old.written(table)
         except StoreError:
             continue  # a page that cannot be read
-    ledger.replay({"rows": rows, "state": old.states(changed)})
+    with old.reading() as connection:
+        states = changed_since(connection, Mark())  # since the beginning: all of them
+    replay(file, {"rows": rows, "state": {k: v for k, v in states.items() if k not in changed}})
 
 
 def _policies_again(folder: Path, ledger: Ledger, found: orphans.Orphans) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from enpire.store.rows import EpisodeRow
@@ -50,6 +50,14 @@ def episode_values(episode: Episode, path: str, position: int) -> tuple[object, 
         path,
         position,
     )
+
+
+def predicate_values(episode: Episode) -> Iterator[tuple[object, ...]]:
+    """Return the rows of an episode's predicates, as `INSERT` takes them."""
+    for position, one in enumerate(episode.verdict.predicates):
+        numbers = float(one.value), float(one.threshold)
+        said = one.unit, one.at_least, one.holds, float(one.accuracy)
+        yield episode.id, position, one.name, *numbers, *said
 
 
 def predicate_of(row: Sequence[Any]) -> Predicate:

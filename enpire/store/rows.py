@@ -1,4 +1,4 @@
-"""What the ledger holds, a dataclass a table. Names are those of `ledger.SCHEMA`."""
+"""What the ledger holds, a dataclass a table. Names are those of `schema.SCHEMA`."""
 
 from __future__ import annotations
 

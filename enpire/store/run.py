@@ -17,52 +17,44 @@ report.html      the same to look at (`enpire report`)
 from __future__ import annotations
 
 import hashlib
-import json
-import math
 import re
-import shutil
 import threading
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from datetime import date
 from itertools import batched
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import cv2
-import numpy as np
-import tomli_w
 from numpy.typing import NDArray
 
 from enpire.closing import Closing
 from enpire.errors import StoreError
-from enpire.store import schema, weights
+from enpire.store import orphans, weights
 from enpire.store.archive import SUFFIX
-from enpire.store.durable import disk_errors, fsync, publish_file
+from enpire.store.durable import disk_errors, publish_file
 from enpire.store.episodes import frozen, write_frozen
-from enpire.store.journal import journal_of, record_again
+from enpire.store.evidence import frames_of, without_frames, write_frames
+from enpire.store.journal import journal_of
 from enpire.store.layout import (
     CONFIG,
     CONFIG_HASH,
     EPISODES,
-    EVIDENCE,
     LEDGER,
     LOCK,
     NO_RESULT,
     POLICIES,
     RESULT,
     RESULT_HASH,
-    SEAL,
     batch_number,
 )
 from enpire.store.ledger import Ledger
-from enpire.store.lock import WriterLock, is_held, short_reading, without_short_readers
-from enpire.store.origin import ORIGIN, mark
-from enpire.store.orphans import Orphans, batches_on_disk, find, policies_on_disk, set_aside
-from enpire.store.rows import EpisodeRow, Interval, LogEntry, PolicyRow
+from enpire.store.ledger_file import LedgerFile
+from enpire.store.lock import WriterLock, short_reading, without_short_readers
+from enpire.store.result import result_bytes
+from enpire.store.rows import EpisodeRow, Interval, PolicyRow
+from enpire.store.run_folder import config_text, lay_out, read_config, require_run, under_way
 from enpire.store.seal import holds, seal
 from enpire.store.stored_episode import BatchReader, stored_episode
 from enpire.store.weights import sha256_of
@@ -75,28 +67,7 @@ MADE_BY = ("loop", "collect", "eval", "import", "rank")  # commands that make a 
 
 AT_ONCE = 1000  # ids that one query names
 
-FOUND = "found"  # kind of the decision that says what an opening found and did
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-
-
-def default_folder(task: str, root: Path = Path("runs"), day: date | None = None) -> Path:
-    """The first free `runs/<YYYYMMDD>-<task>-<n>`, counting from 1; today unless `day` is given."""
-    stem = f"{day or date.today():%Y%m%d}-{task}"
-    number = 1
-    while (root / f"{stem}-{number}").exists():
-        number += 1
-    return root / f"{stem}-{number}"
-
-
-def is_run(folder: Path) -> bool:
-    """Whether a folder is a run, or what is left of one."""
-    return any((folder / name).exists() for name in (LEDGER, CONFIG, EPISODES))
-
-
-def under_way(folder: Path) -> bool:
-    """Whether a process writes to the run in `folder` now."""
-    return is_held(folder / LOCK)
 
 
 class Run(Closing):
@@ -125,7 +96,8 @@ class Run(Closing):
         writable = lock is not None
         live = writable or under_way(folder)
         sealed = not brief and (writable or not live) and holds(folder)
-        self.ledger = Ledger(folder / LEDGER, writable, damaged, live, brief, following, sealed)
+        file = LedgerFile(folder / LEDGER, writable, damaged, live, brief, following, sealed)
+        self.ledger = Ledger(file)
         self.notes: list[str] = []
         self._lock = lock
         self._adding = threading.Lock()
@@ -153,7 +125,7 @@ class Run(Closing):
                     raise StoreError(
                         f"{folder} holds {taken[0]} and is no run: choose an empty or a new folder"
                     )
-            _lay_out(folder, text)
+            lay_out(folder, text)
             return cls(folder, tomllib.loads(text), lock)
         except BaseException:
             lock.release()
@@ -175,20 +147,20 @@ class Run(Closing):
         Args:
             folder: of the run.
             writable: to continue it.
-            damaged: open a ledger too that is not what was recorded, to read it: `ledger.damage`
-                says what it is.
+            damaged: open a ledger too that is not what was recorded, to read it: `damage` says
+                what it is.
             following: read rows too that the run's writer adds from now on; for a process that the
                 writer waits for. Other readers have the ledger as it was when they opened it.
         """
-        _require_run(folder)
+        require_run(folder)
         lock = WriterLock(folder / LOCK) if writable else None
         try:
-            run = cls(folder, _read_config(folder / CONFIG), lock, damaged, following=following)
+            run = cls(folder, read_config(folder / CONFIG), lock, damaged, following=following)
             try:
                 if not damaged:
                     run._require_config()
                 if writable:
-                    run._take_in()
+                    run.notes += orphans.take_in(folder, run.ledger)
                     run._require_files()
             except BaseException:
                 run.ledger.close()
@@ -210,9 +182,9 @@ class Run(Closing):
         Raises:
             StoreError: it cannot be read; of a run that is being closed, not yet.
         """
-        _require_run(folder)
+        require_run(folder)
         with short_reading(folder):
-            run = cls(folder, _read_config(folder / CONFIG), None, damaged=True, brief=True)
+            run = cls(folder, read_config(folder / CONFIG), None, damaged=True, brief=True)
             try:
                 yield run
             finally:
@@ -230,7 +202,7 @@ class Run(Closing):
             self.ledger.close()
             return
         # A page that the disk has changed since it was read must not be sealed with the others.
-        whole = self.ledger.is_whole()
+        whole = self.ledger.file.is_whole()
         with without_short_readers(self.folder):
             self.ledger.close()
             if whole:
@@ -264,42 +236,24 @@ class Run(Closing):
             path = f"{EPISODES}/{self._free_batch():08d}{SUFFIX}"
             # File first, row last. A file whose row fails is left for the next opening: after a
             # failed commit only the ledger, read anew, can say whether the row is there.
-            frames = self._keep_frames(batch_number(path), kept)
-            kept = [_without_frames(episode) for episode in kept]
+            frames = write_frames(self.folder, batch_number(path), kept)
+            kept = [without_frames(episode) for episode in kept]
             journal = journal_of(self.ledger, intervals, frames)
             batch = write_frozen(self.folder / path, kept, journal)
             at = float(str(journal["at"]))
             self.ledger.add_batch(path, batch.sha256, batch.bytes, kept, intervals, at)
 
-    def _keep_frames(self, batch: str, episodes: Sequence[Episode]) -> dict[str, str]:
-        """Write what the verifier's cameras showed; the sha256 of each file by its name."""
-        folder = self.folder / EVIDENCE
-        hashes: dict[str, str] = {}
-        for place, episode in enumerate(episodes):
-            for frame in episode.verdict.frames:
-                with disk_errors(folder):
-                    folder.mkdir(exist_ok=True)
-                _, png = cv2.imencode(".png", frame.image[..., ::-1])  # OpenCV takes blue first
-                data = png.tobytes()
-                path = folder / f"{batch}-{place}-{frame.name}.png"
-                publish_file(path, data)
-                hashes[path.name] = hashlib.sha256(data).hexdigest()
-        return hashes
-
     def evidence(self, episode: str) -> list[Path]:
         """Pictures that the verifier kept of an episode; none where it did not look."""
-        rows = [row for row in self.ledger.episodes() if row.id == episode]
         return [
             path
-            for row in rows
-            for path in sorted(
-                (self.folder / EVIDENCE).glob(f"{batch_number(row.path)}-{row.index}-*.png")
-            )
+            for row in self.ledger.episodes(ids=[episode])
+            for path in frames_of(self.folder, row)
         ]
 
     def _free_batch(self) -> int:
         if not self._next_batch:
-            numbers = (int(batch_number(path)) for path in batches_on_disk(self.folder))
+            numbers = (int(batch_number(path)) for path in orphans.batches_on_disk(self.folder))
             self._next_batch = max(numbers, default=0) + 1
         number = self._next_batch
         self._next_batch += 1
@@ -388,8 +342,7 @@ class Run(Closing):
         a process that dies leaves was recorded.
         """
         self._require_writable()
-        text = json.dumps(_plain(result), indent=2, allow_nan=False)
-        data = text.encode() + b"\n"
+        data = result_bytes(result)
         new, path = hashlib.sha256(data).hexdigest(), self.folder / RESULT
         old = sha256_of(path) if path.is_file() else NO_RESULT
         self.ledger.set_facts({RESULT_HASH: f"{old} {new}"})
@@ -399,10 +352,13 @@ class Run(Closing):
     @property
     def damage(self) -> list[str]:
         """A sentence for whatever of the ledger or the configuration is not what was recorded."""
-        said = self.ledger.facts().get(CONFIG_HASH, "") if not self.ledger.damage else ""
+        said = self.ledger.facts().get(CONFIG_HASH, "") if not self.ledger.file.damage else ""
         changed = said and sha256_of(self.folder / CONFIG) != said
         what = f"{CONFIG}: it is not what was written when the run began"
-        return [*(f"{LEDGER}: {line}" for line in self.ledger.damage), *([what] if changed else [])]
+        return [
+            *(f"{LEDGER}: {line}" for line in self.ledger.file.damage),
+            *([what] if changed else []),
+        ]
 
     def _require_config(self) -> None:
         if self.damage:
@@ -411,42 +367,13 @@ class Run(Closing):
                 "differs): undo the change, or take the one of a copy of the run"
             )
 
-    def _take_in(self) -> None:
-        """Make good what a process that died left behind; see `open`."""
-        orphans = find(self.folder, self.ledger)
-        if orphans.batches and not self._left_by_a_kill(orphans):
-            first = next(iter(orphans.batches))
-            raise StoreError(
-                f"{self.folder / first} is whole and its ledger has no row of it "
-                f"({len(orphans.batches)} in all): the ledger lost a part, or is an older copy. "
-                f"enpire fsck {self.folder} --repair makes the rows again"
-            )
-        with disk_errors(self.folder):
-            (self.folder / SEAL).unlink(missing_ok=True)
-            fsync(self.folder)  # or it would come back, beside a ledger that has more
-        record_again(self.ledger, orphans.batches)
-        for path in orphans.batches:
-            self.note_found(f"{path} got its row: the process that wrote it died before")
-        for line in set_aside(self.folder, orphans.rest):
-            self.note_found(line)
-
-    def _left_by_a_kill(self, orphans: Orphans) -> bool:
-        """Whether nothing but the row of the newest batch is missing, as its journal tells."""
-        ((path, whole), *more) = orphans.batches.items()
-        after = whole.journal.after
-        newest = all(path > other for other in self.ledger.batches())
-        return not more and newest and after is not None and self.ledger.follows(after)
-
-    def note_found(self, text: str) -> None:
-        """Tell and record what was found in the folder and done about it."""
-        self.notes.append(text)
-        self.ledger.add_decision(LogEntry(0, FOUND, text))
-
     def missing(self) -> list[str]:
         """Batches and policies that are recorded and not there, relative to the folder."""
         # Rows are read before the files: a writer at work may add both in between.
         recorded = self.ledger.batches() | {p.path for p in self.ledger.policies()}
-        return sorted(recorded - batches_on_disk(self.folder) - policies_on_disk(self.folder))
+        return sorted(
+            recorded - orphans.batches_on_disk(self.folder) - orphans.policies_on_disk(self.folder)
+        )
 
     def _require_files(self) -> None:
         if missing := self.missing():
@@ -454,86 +381,3 @@ class Run(Closing):
                 f"{self.folder / missing[0]} is recorded but missing ({len(missing)} in all): copy "
                 f"it from a copy of the run; enpire fsck {self.folder} says what else is amiss"
             )
-
-
-def _without_frames(episode: Episode) -> Episode:
-    """The episode as a batch has it: what cameras showed the verifier lies beside it."""
-    if not episode.verdict.frames:
-        return episode
-    return replace(episode, verdict=replace(episode.verdict, frames=()))
-
-
-def _lay_out(folder: Path, config: str) -> None:
-    """Fill an empty folder, or leave it empty: a full disk must not spoil the name."""
-    try:
-        with disk_errors(folder):
-            (folder / EPISODES).mkdir()
-            (folder / POLICIES).mkdir()
-        publish_file(folder / CONFIG, config.encode())
-        schema.create(folder / LEDGER, facts_of_config(config))
-    except StoreError:
-        for name in (EPISODES, POLICIES):
-            shutil.rmtree(folder / name, ignore_errors=True)
-        (folder / CONFIG).unlink(missing_ok=True)
-        raise
-
-
-def _require_run(folder: Path) -> None:
-    if not folder.is_dir():
-        raise StoreError(f"there is no run at {folder}: check the path, or start a new run")
-    ledger = folder / LEDGER
-    if ledger.is_file() and ledger.stat().st_size:
-        for needed in (CONFIG, EPISODES, POLICIES):
-            if not (folder / needed).exists():
-                raise StoreError(f"{folder} lacks {needed}: copy it from a copy of the run")
-        return
-    if count := len(batches_on_disk(folder)):
-        raise StoreError(
-            f"{ledger} is missing or empty, and {count} batches of episodes are beside it: "
-            f"enpire fsck {folder} --repair makes a ledger again from them"
-        )
-    if ledger.exists() or (folder / CONFIG).exists() or (folder / EPISODES).exists():
-        raise StoreError(
-            f"{folder} is a run that was never fully created ({LEDGER} is missing or empty): "
-            "it holds no record; remove the folder and start again"
-        )
-    raise StoreError(f"{folder} is not a run folder (it has no {LEDGER}): check the path")
-
-
-def facts_of_config(text: str) -> dict[str, str]:
-    """What a ledger says of the configuration it goes with."""
-    return {CONFIG_HASH: hashlib.sha256(text.encode()).hexdigest(), ORIGIN: mark(text.encode())}
-
-
-def config_text(config: Mapping[str, Any]) -> str:
-    """What `config.toml` holds; raises StoreError for what TOML has no word for."""
-    try:
-        return tomli_w.dumps(config)
-    except (TypeError, ValueError) as error:
-        raise StoreError(f"the configuration cannot be written as TOML: {error}") from error
-
-
-def _read_config(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise StoreError(
-            f"{path} does not parse ({error}): correct it, or take the one of a copy of the run"
-        ) from error
-
-
-def _plain(value: Any) -> Any:
-    """JSON values for numpy's numbers and arrays, null for what is not finite."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, Path):
-        return str(value)
-    raise StoreError(f"a result cannot hold {value!r} ({type(value).__name__})")

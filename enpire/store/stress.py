@@ -16,7 +16,8 @@ from enpire.errors import StoreError
 from enpire.json_text import loads
 from enpire.store.durable import disk_errors, publish_file
 from enpire.store.layout import RESULT
-from enpire.store.run import Run, under_way
+from enpire.store.run import Run
+from enpire.store.run_folder import under_way
 
 STRESS = "stress"
 HASH = "sha256_of_this"  # of all else in a file

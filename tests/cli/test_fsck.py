@@ -60,7 +60,7 @@ def _rows(folder: Path) -> dict[str, object]:
         tables = ("policies", "batches", "episodes", "intervals", "sealed")
         ledger = run.ledger
         return {
-            **{table: ledger.written(table) for table in tables},
+            **{table: ledger.file.written(table) for table in tables},
             "predicates": [ledger.predicates(row.id) for row in ledger.episodes()],
             "rounds": ledger.rounds(),
             "states": [row.state for row in ledger.policies()],

@@ -36,7 +36,7 @@ def _made(folder: Path) -> Path:
     rng = np.random.default_rng(0)
     clocks = [0.0] * STATIONS
     with Run.create(folder, {"loop": SETTINGS}) as run:
-        run.ledger._connection.execute("PRAGMA synchronous = OFF")  # only to make it sooner
+        run.ledger.file._connection.execute("PRAGMA synchronous = OFF")  # only to make it sooner
         run.save_policy("policy-0", {"w": np.zeros(3)}, {"kind": "chunk"}, state="incumbent")
         for number, some in enumerate(batched(range(EPISODES), BATCH), 1):
             spent: list[Interval] = []

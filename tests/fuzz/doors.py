@@ -25,6 +25,7 @@ from enpire.store.curves import CurveReader, training_curve
 from enpire.store.episodes import read_files, write_batch
 from enpire.store.journal import read_whole
 from enpire.store.ledger import Ledger
+from enpire.store.ledger_file import LedgerFile
 from enpire.store.weights import read, sha256_of, to_bytes
 from enpire.web.access import Access
 from tests.cli.made_run import made
@@ -154,11 +155,12 @@ def _station(path: Path) -> Door:
 def _ledger(folder: Path) -> Door:
     run = made(folder / "made")
     with Run.open(run, writable=True) as opened:
-        opened.ledger.copy_to(folder / "ledger.sqlite")
+        opened.ledger.file.copy_to(folder / "ledger.sqlite")
 
     def give(data: bytes) -> None:
         (folder / "ledger.sqlite").write_bytes(data)
-        with Ledger(folder / "ledger.sqlite", writable=False, damaged=True, live=False) as ledger:
+        file = LedgerFile(folder / "ledger.sqlite", writable=False, damaged=True, live=False)
+        with Ledger(file) as ledger:
             for table in (
                 ledger.facts,
                 ledger.episodes,

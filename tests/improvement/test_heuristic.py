@@ -15,6 +15,7 @@ from enpire.policies import ChunkSpec, SkillPolicy
 from enpire.rollout.fleet.fleet import Fleet, Stopped
 from enpire.rollout.loop.budget import Budget
 from enpire.rollout.loop.loop import Loop
+from enpire.rollout.loop.sealed_evaluations import SealedEvaluations
 from enpire.rollout.loop.settings import LoopSettings
 from enpire.rollout.loop.state import LoopState
 from enpire.store import EpisodeWriter, Run
@@ -73,7 +74,7 @@ def collected(folder: Path) -> dict[str, bytes]:
 def test_rounds_are_generations_that_a_run_cut_short_repeats(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Loop, "_looks_good", lambda self, *_: False)
+    monkeypatch.setattr(SealedEvaluations, "_looks_good", lambda self, *_: False)
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     state = go(whole, 2)
     assert state is not None

@@ -67,10 +67,10 @@ STORE = (
     ),
     Mutant(
         "the ledger is not forced to the disk",
-        "store/ledger.py",
+        "store/ledger_file.py",
         "PRAGMA synchronous = FULL",
         "PRAGMA synchronous = OFF",
-        ("store/test_ledger.py",),
+        ("store/test_ledger_file.py",),
     ),
     Mutant(
         "a policy's row comes before its file",
@@ -111,7 +111,7 @@ STORE = (
         "store/orphans.py",
         "            (folder / path).rename(target)\n            fsync(target.parent)\n",
         "            (folder / path).unlink(missing_ok=True)\n",
-        (f"{RUN}::test_opening_for_writing_deletes_nothing",),
+        ("store/test_orphans.py::test_opening_for_writing_deletes_nothing",),
     ),
     Mutant(
         "an episode is recorded twice",
@@ -157,9 +157,9 @@ STORE = (
     ),
     Mutant(
         "a seal stays while the ledger is written",
-        "store/run.py",
-        "            (self.folder / SEAL).unlink(missing_ok=True)\n",
-        "            pass\n",
+        "store/orphans.py",
+        "        (folder / SEAL).unlink(missing_ok=True)\n",
+        "        pass\n",
         ("store/test_power_loss.py::test_some_hundred_states",),
     ),
     Mutant(

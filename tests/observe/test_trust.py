@@ -111,9 +111,10 @@ def test_a_configuration_that_was_changed_has_no_mark(tmp_path: Path, pack: Path
         Run.open(folder)
     from enpire.store.layout import CONFIG_HASH
     from enpire.store.ledger import Ledger
+    from enpire.store.ledger_file import LedgerFile
     from enpire.store.weights import sha256_of
 
-    with Ledger(folder / "ledger.sqlite", writable=True) as ledger:
+    with Ledger(LedgerFile(folder / "ledger.sqlite", writable=True)) as ledger:
         ledger.set_facts({CONFIG_HASH: sha256_of(config)})
     assert "was not written here by this user" in _reason(folder)
 

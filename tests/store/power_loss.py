@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from enpire.store import ledger as ledgers
+from enpire.store import ledger_file as ledgers
 from enpire.store.layout import LEDGER
 
 IGNORED = (LEDGER, "writer.lock")  # SQLite's, and one without content that counts

@@ -11,6 +11,7 @@ from enpire.errors import StoreError
 from enpire.store import Run, chain, schema
 from enpire.store.copying import copy_run
 from enpire.store.ledger import Ledger
+from enpire.store.ledger_file import LedgerFile
 from enpire.store.rows import EventRow, Interval, LogEntry, Phase, PolicyRow, RoundRow, SealedRow
 from enpire.store.schema import UNCHAINED
 
@@ -21,7 +22,7 @@ from .samples import episode
 def path(tmp_path: Path) -> Path:
     """A ledger with rows in every table, closed."""
     schema.create(tmp_path / "ledger.sqlite")
-    with Ledger(tmp_path / "ledger.sqlite", writable=True) as ledger:
+    with Ledger(LedgerFile(tmp_path / "ledger.sqlite", writable=True)) as ledger:
         ledger.set_facts({"state": "running"})
         ledger.add_policy(PolicyRow("p0", "ab", "policies/p0.safetensors"))
         for number in range(3):
@@ -45,15 +46,15 @@ def _change(path: Path, statement: str) -> None:
 
 
 def test_what_only_enpire_wrote_opens(path: Path) -> None:
-    with Ledger(path, writable=True) as ledger:
-        assert ledger.damage == []
-        before = ledger.end
+    with Ledger(LedgerFile(path, writable=True)) as ledger:
+        assert ledger.file.damage == []
+        before = ledger.file.end
         ledger.add_intervals([])
-        assert ledger.end == before, "nothing was written: no link"
+        assert ledger.file.end == before, "nothing was written: no link"
         ledger.add_batch("episodes/9", "ab", 7, [episode("z")])
-        assert ledger.end.links == before.links + 1
-    with Ledger(path, writable=False) as ledger:
-        assert ledger.damage == []
+        assert ledger.file.end.links == before.links + 1
+    with LedgerFile(path, writable=False) as file:
+        assert file.damage == []
 
 
 @pytest.mark.parametrize(
@@ -86,15 +87,15 @@ def test_a_change_from_outside_is_named(path: Path, statement: str, named: str) 
     _change(path, statement)
     for writable in (True, False):
         with pytest.raises(StoreError, match=r"is not what was recorded.*enpire fsck"):
-            Ledger(path, writable)
-    with Ledger(path, writable=False, damaged=True) as ledger:
-        assert any(named in line for line in ledger.damage), ledger.damage
+            LedgerFile(path, writable)
+    with LedgerFile(path, writable=False, damaged=True) as file:
+        assert any(named in line for line in file.damage), file.damage
 
 
 def test_a_value_that_no_table_holds_is_no_traceback(path: Path) -> None:
     _change(path, "UPDATE intervals SET phase = 'exEcute'")
     with (
-        Ledger(path, writable=False, damaged=True) as ledger,
+        Ledger(LedgerFile(path, writable=False, damaged=True)) as ledger,
         pytest.raises(StoreError, match=r"intervals: 'exEcute' is not a valid Phase"),
     ):
         ledger.intervals()
@@ -106,17 +107,17 @@ def test_a_ledger_of_before_chains_is_read_and_gets_one_when_continued(path: Pat
     connection.execute("PRAGMA user_version = 3")
     connection.commit()
     connection.close()
-    with Ledger(path, writable=False) as ledger:
-        assert (ledger.chained, len(ledger.episodes())) == (False, 6)
-    with Ledger(path, writable=True) as ledger:
-        assert ledger.chained
+    with Ledger(LedgerFile(path, writable=False)) as ledger:
+        assert (ledger.file.chained, len(ledger.episodes())) == (False, 6)
+    with Ledger(LedgerFile(path, writable=True)) as ledger:
+        assert ledger.file.chained
         assert "first 6 episodes" in ledger.facts()[UNCHAINED]
         ledger.add_decision(LogEntry(2, "kept", "p0 stays"))
-    with Ledger(path, writable=True) as ledger:
+    with Ledger(LedgerFile(path, writable=True)) as ledger:
         assert len(ledger.events()) == 1
     _change(path, "UPDATE sealed SET successes = 64")
     with pytest.raises(StoreError, match="sealed: rows 1 to 1"):
-        Ledger(path, writable=True)
+        LedgerFile(path, writable=True)
 
 
 def test_a_sealed_ledger_is_known_to_be_whole_and_one_that_is_not_is_walked(
@@ -127,7 +128,7 @@ def test_a_sealed_ledger_is_known_to_be_whole_and_one_that_is_not_is_walked(
         for name in "abc":
             run.add_episodes([episode(name)])
             run.ledger.add_decision(LogEntry(1, "kept", name))
-        end = run.ledger.end
+        end = run.ledger.file.end
     walked = []
 
     def counted(connection: sqlite3.Connection) -> tuple[chain.ChainEnd, list[str]]:
@@ -137,7 +138,7 @@ def test_a_sealed_ledger_is_known_to_be_whole_and_one_that_is_not_is_walked(
     verify = chain.verify
     monkeypatch.setattr(chain, "verify", counted)
     with Run.open(folder) as run:
-        assert run.ledger.end == end
+        assert run.ledger.file.end == end
     assert walked == []
     seal = (folder / "ledger.sha256").read_bytes()
     for content in (None, b"", seal.replace(b"a", b"b")):
@@ -145,11 +146,11 @@ def test_a_sealed_ledger_is_known_to_be_whole_and_one_that_is_not_is_walked(
         if content is not None:
             (folder / "ledger.sha256").write_bytes(content)
         with Run.open(folder) as run:
-            assert run.ledger.end == end
+            assert run.ledger.file.end == end
         (folder / "ledger.sha256").write_bytes(seal)
     assert len(walked) == 3
     with Run.open(folder, writable=True) as run:
-        assert run.ledger.end == end
+        assert run.ledger.file.end == end
         with Run.open(folder):
             assert len(walked) == 4, "one that is written may change at any moment"
 

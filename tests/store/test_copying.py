@@ -12,7 +12,7 @@ from enpire.errors import StoreError
 from enpire.store import Run, copying
 from enpire.store.copying import copy_run
 from enpire.store.fsck import check
-from enpire.store.ledger import Ledger
+from enpire.store.ledger_file import LedgerFile
 from tests.store.samples import episode
 from tests.store.test_crash import WITHOUT_END, python
 
@@ -68,13 +68,13 @@ def test_what_is_recorded_after_the_ledger_was_copied_stays_behind(
     with Run.create(tmp_path / "run", {}) as run:
         run.add_episodes([episode("a")])
         run.write_result({"success": 0.0})
-        copy_files, copy_to = copying._copy_files, Ledger.copy_to
+        copy_files, copy_to = copying._copy_files, LedgerFile.copy_to
 
-        def soon(ledger: Ledger, path: Path) -> None:
-            copy_to(ledger, path)
+        def soon(file: LedgerFile, path: Path) -> None:
+            copy_to(file, path)
             run.add_episodes([episode(f"soon-{len(_ids(run.folder))}")])
 
-        monkeypatch.setattr(Ledger, "copy_to", soon)
+        monkeypatch.setattr(LedgerFile, "copy_to", soon)
 
         def late(*arguments: object) -> None:
             run.add_episodes([episode("b")])

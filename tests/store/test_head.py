@@ -44,7 +44,7 @@ def test_a_head_that_was_noted_holds_when_there_is_more(run: Run) -> None:
 )
 def test_any_change_is_seen(run: Run, change: str) -> None:
     noted = head(run)
-    with sqlite3.connect(run.ledger.path) as changed:
+    with sqlite3.connect(run.ledger.file.path) as changed:
         changed.execute(change)
     assert head(run, noted.rows) != noted
 
@@ -58,7 +58,7 @@ def test_so_is_one_of_the_configuration(run: Run) -> None:
 
 def test_a_row_that_is_gone_is_told(run: Run) -> None:
     noted = head(run)
-    with sqlite3.connect(run.ledger.path) as changed:
+    with sqlite3.connect(run.ledger.file.path) as changed:
         changed.execute("DELETE FROM decisions")
     with pytest.raises(StoreError, match="decisions has 0 rows, there were 1"):
         head(run, noted.rows)

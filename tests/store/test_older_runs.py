@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 
 def _version(folder: Path) -> int:
     with Run.open(folder) as run:
-        return int(run.ledger._value("PRAGMA user_version"))
+        return run.ledger.file.version
 
 
 def test_it_is_read_and_is_whole(folder: Path, tmp_path: Path) -> None:
@@ -62,11 +62,11 @@ def test_its_ledger_is_made_again(folder: Path, continued: bool) -> None:
         with Run.open(folder, writable=True) as run:
             run.add_episodes([episode("new")])
     with Run.open(folder) as run:
-        before = run.ledger.written("episodes")
+        before = run.ledger.file.written("episodes")
     (folder / "ledger.sqlite").unlink()
     repair(folder)
     with Run.open(folder, writable=True) as run:
-        assert run.ledger.written("episodes") == before
+        assert run.ledger.file.written("episodes") == before
     assert [each.file for each in check(folder).damage if each.file != "result.json"] == []
 
 

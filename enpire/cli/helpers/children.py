@@ -86,7 +86,7 @@ class Children:
 
         Returns whether that was so in time.
         """
-        from enpire.store.run import under_way
+        from enpire.store.run_folder import under_way
 
         while under_way(run):
             left = min(LOOK_S, self.until - time.monotonic())

@@ -22,9 +22,9 @@ WORK = {Phase.RESET, Phase.EXECUTE, Phase.VERIFY}
 
 def rows(of: RecordedCampaign) -> Check:
     """Rows are numbered in their order, so one that was taken out leaves a gap."""
-    wrong, total = list(of.run.ledger.damage), 0
+    wrong, total = list(of.run.ledger.file.damage), 0
     for table in WRITTEN:
-        numbers = [int(row[0]) for row in of.run.ledger.written(table)]
+        numbers = [int(row[0]) for row in of.run.ledger.file.written(table)]
         total += len(numbers)
         gone = sorted(set(range(1, max(numbers, default=0) + 1)) - set(numbers))
         if gone:

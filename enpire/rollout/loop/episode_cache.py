@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from enpire.environment import Controller, Job, StationBackend
 from enpire.policies import Policy, ProgramPolicy, load
 from enpire.policies.asynchronous import live_controller
+from enpire.rollout.evaluation.statistics import estimate
 from enpire.store import Run
-from enpire.types import JUDGED, Episode, Purpose
+from enpire.types import JUDGED, Episode, Estimate, Purpose
 
 MOST_BYTES = 256 << 20
 """Of arrays of new episodes that stay in memory; the others are read from the store."""
@@ -66,6 +67,11 @@ class EpisodeCache:
             for e in self.episodes.values()
             if e.policy == name and e.purpose is Purpose.EVALUATION and e.verdict.outcome in JUDGED
         ]
+
+    def success(self, name: str) -> Estimate:
+        """The success of a policy in its evaluations."""
+        judged = [e.success for e in self.evaluations(name)]
+        return estimate(sum(judged), len(judged))
 
     def told_before(self, number: int) -> list[Episode]:
         """What a collection of round `number` may learn from, in the order of ids.

@@ -10,17 +10,10 @@ holds, so a loop that was killed anywhere goes on where it was: there is no othe
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 
-from enpire.environment import (
-    Job,
-    Operator,
-    ResetMode,
-    StationBackend,
-    Tasked,
-)
+from enpire.environment import Job, Operator, ResetMode, StationBackend, Tasked
 from enpire.errors import EnpireError, PolicyError, RecipeError, TrainerKilledError
 from enpire.improvement.collection import caught
 from enpire.improvement.online import is_online
@@ -32,24 +25,23 @@ from enpire.rollout.collection.demonstration_starts import demonstration_seeds
 from enpire.rollout.collection.online import OnlineCollection, recent
 from enpire.rollout.evaluation.comparison import Decision
 from enpire.rollout.evaluation.paired_comparison import PairedComparison
-from enpire.rollout.evaluation.sealed import Sealed
 from enpire.rollout.evaluation.seeds import stream
-from enpire.rollout.evaluation.statistics import chance_above, estimate
+from enpire.rollout.evaluation.statistics import chance_above
 from enpire.rollout.fleet.fleet import Fleet
-from enpire.rollout.fleet.scheduler import Queue
-from enpire.rollout.loop import round_decisions
 from enpire.rollout.loop.budget import Budget
 from enpire.rollout.loop.episode_cache import EpisodeCache
+from enpire.rollout.loop.episode_runner import EpisodeRunner
 from enpire.rollout.loop.online_rounds import OnlineRounds
+from enpire.rollout.loop.pairs_ahead import PairsAhead
 from enpire.rollout.loop.round_collections import RoundCollections
 from enpire.rollout.loop.round_decisions import POLICY, RoundDecisions
+from enpire.rollout.loop.sealed_evaluations import SealedEvaluations
 from enpire.rollout.loop.settings import REAL, SPREAD, LoopSettings
 from enpire.rollout.loop.state import LoopState
 from enpire.store import EpisodeWriter, RoundRow, Run
 from enpire.store.fault_points import fault_point
-from enpire.types import Episode, Estimate, Purpose
+from enpire.types import Estimate, Purpose
 
-AHEAD = 20  # pairs whose one half is run while the candidate is made: as few decide nearly never
 FRUITLESS = 3  # rounds in a row without a candidate, after which robots are not kept at it
 LIKELY = 0.8  # chance that a learner is better, from which on a comparison is worth robot time
 RETRIED = "retried"  # kind of the note on a training whose process was killed
@@ -71,9 +63,9 @@ class Loop:
         budget: Budget,
         state: LoopState,
         helper: Operator | None = None,
-        known: EpisodeCache | None = None,
+        runner: EpisodeRunner | None = None,
     ) -> None:
-        """helper: beside policies in collections. known: the episodes, if not those of `run`."""
+        """helper: beside policies in collections. runner: of episodes, in place of the fleet."""
         self.settings = settings
         self.run_store = run
         self.writer = writer
@@ -85,10 +77,12 @@ class Loop:
         self.budget = budget
         self.state = state
         self.spec = shape_for(settings.task, self.stations, settings.execute, settings.history)
-        asked = settings.target, settings.sealed_episodes, settings.target_bound
-        self._sealed = Sealed(run.ledger, *asked)
-        self._known = EpisodeCache(run, self.stations) if known is None else known
+        if runner is None:
+            runner = EpisodeRunner(fleet, EpisodeCache(run, self.stations), state)
+        self._runner, self._known = runner, runner.known
         self._decisions = RoundDecisions(run.ledger, writer, self._known, settings)
+        self._pairs = PairsAhead(settings, fleet, runner)
+        self._sealed = SealedEvaluations(settings, run.ledger, writer, self._decisions, runner)
         self._online = OnlineRounds(
             run, self._known.episodes, settings.seed, self._training_request, self._decisions.base
         )
@@ -96,7 +90,6 @@ class Loop:
             *(settings, run.ledger, fleet, self._known, self._decisions),
             *(self._recipe, budget.rounds, helper),
         )
-        self._pairs: Queue | None = None  # the incumbent's part of the next comparison's first
         self._fruitless = 0  # rounds without a candidate, since there was one
 
     def run(self) -> LoopState:
@@ -123,7 +116,7 @@ class Loop:
         rounds = self.run_store.ledger.rounds()
         self._make_incumbent(rounds[-1].policy if rounds else name)
         self.state.round = rounds[-1].number if rounds else 0
-        self._passes(self.state.incumbent)
+        self._sealed.passes(self.state.incumbent)
 
     def begin(self) -> str:
         """Demonstrations, the first policy and its evaluation, as far as they are not there yet.
@@ -142,8 +135,8 @@ class Loop:
             settings.reset == ResetMode.PHYSICAL,
         )
         jobs = [Job(s, Purpose.DEMONSTRATION, demonstrator, who) for s in seeds]
-        self._doing("demonstrations", len(jobs))
-        self._episodes(jobs)
+        self.state.begin("demonstrations", len(jobs))
+        self._runner.run(jobs)
         name = self._policy_of(0)
         if name is None:
             known = self._known.episodes.values()
@@ -166,8 +159,8 @@ class Loop:
         controller = self._known.controller(name)
         seeds = islice(stream(self.settings.seed, "start"), self.settings.start_episodes)
         jobs = [Job(s, Purpose.EVALUATION, controller, name) for s in seeds]
-        self._doing("evaluating the first policy", len(jobs))
-        self._episodes(jobs)
+        self.state.begin("evaluating the first policy", len(jobs))
+        self._runner.run(jobs)
         if not self._show_success(name).trials:
             raise EnpireError(
                 f"none of the {len(jobs)} episodes of the first policy was judged, so nothing can "
@@ -191,8 +184,7 @@ class Loop:
             text = f"round {number}: {error}"
             self._decisions.note(number, "rejected", text, incumbent, candidate or "", {"drawn": 0})
             better = False
-            if self._pairs is not None:
-                self.fleet.drop(self._pairs)
+            self._pairs.drop()
             if isinstance(error, PolicyError):  # it has ended all that was under way
                 self._collections.forget()
         self._fruitless = 0 if candidate else self._fruitless + 1
@@ -202,7 +194,7 @@ class Loop:
             fault_point("promoted")
             self._make_incumbent(candidate)
         self._close_round(number)
-        self._passes(self.state.incumbent)
+        self._sealed.passes(self.state.incumbent)
         if self._fruitless >= FRUITLESS and not self.state.reached:
             raise EnpireError(
                 f"{FRUITLESS} rounds in a row made no candidate: `enpire show` says why. Mend it, "
@@ -216,10 +208,10 @@ class Loop:
     def _collect(self, number: int) -> None:
         """Have all that is collected for a round, of which some may have been before."""
         collecting = self._collections.take(number)
-        self._doing("collecting", self.settings.collect, self._known.collected(number))
+        self.state.begin("collecting", self.settings.collect, self._known.collected(number))
         # While the last ones end, others begin what the comparison needs anyway.
-        self._pairs = self.fleet.beside(self._known.missing(self._pairs_ahead(number)))
-        self._run_out(collecting.queue)
+        self._pairs.begin(number, self.state.incumbent)
+        self._runner.run_out(collecting.queue)
         self._collections.note(number, collecting)
 
     def _learn(self, number: int, base: str) -> str:
@@ -241,10 +233,10 @@ class Loop:
             self.stations.live or settings.pace == REAL,
         )
         errors: list[RecipeError] = []
-        self._doing("collecting and learning", settings.collect, self._known.collected(number))
-        self._pairs = self.fleet.beside(self._known.missing(self._pairs_ahead(number)))
+        self.state.begin("collecting and learning", settings.collect, self._known.collected(number))
+        self._pairs.begin(number, self.state.incumbent)
         jobs = self._known.missing(caught(collection.jobs(), errors))
-        self._run_out(self.fleet.beside(jobs))
+        self._runner.run_out(self.fleet.beside(jobs))
         for error in errors:
             raise error
         process.ask_candidate()
@@ -266,7 +258,7 @@ class Loop:
         training = self.trainer.begin(self.run_store, asked)
         if parent:
             self._collections.begin_early(number + 1)
-        self._doing(f"training ({recipe.name})", 0)
+        self.state.begin(f"training ({recipe.name})", 0)
         name = f"{POLICY}-{number}"
         try:
             candidate = self._candidate_of(training)
@@ -299,43 +291,13 @@ class Loop:
         return TrainingRequest.on(self.stations, recipe, self.spec, number, parent, seed)
 
     def _await_candidate(self, look: Callable[[], Candidate | None]) -> Candidate:
-        """What `look` finds in the end, while stations go on with what there is to do.
+        """What `look` finds in the end, once the first half of the next comparison is run.
 
         Raises:
             RecipeError: it found none.
         """
-        found: list[Candidate | RecipeError] = []
-
-        def until_found() -> Iterator[Job | None]:
-            while not found:
-                try:
-                    candidate = look()
-                except RecipeError as error:  # what is collected meanwhile goes on
-                    found.append(error)
-                    return
-                if candidate is None:
-                    yield None
-                else:
-                    found.append(candidate)
-
-        if self._pairs is not None:
-            self._run_out(self._pairs)
-        self._episodes(until_found())
-        (candidate,) = found
-        if isinstance(candidate, RecipeError):
-            raise candidate
-        return candidate
-
-    def _pairs_ahead(self, number: int) -> list[Job]:
-        """The incumbent's part of the first pairs of a round's comparison.
-
-        Their number is fixed, so that what is decided does not hang on how long training takes.
-        """
-        name = self.state.incumbent
-        controller = self._known.controller(name)
-        pairs = min(AHEAD, self.settings.max_pairs or AHEAD)
-        seeds = islice(stream(self.settings.seed, "compare", number), pairs)
-        return [Job(seed, Purpose.EVALUATION, controller, name, number) for seed in seeds]
+        self._pairs.run_out()
+        return self._runner.wait(look)
 
     def _better(self, number: int, incumbent: str, candidate: str) -> bool:
         """Whether the candidate is to replace the incumbent: it is shown to be better, or passes.
@@ -346,16 +308,16 @@ class Loop:
         incumbent, with all episodes.
         """
         if not is_online(self._recipe(number)):
-            return self._compare(number, incumbent, candidate) or self._passes(candidate)
+            return self._compare(number, incumbent, candidate) or self._sealed.passes(candidate)
         latest = recent(self._known.episodes, number, stream(self.settings.seed, "collect", number))
-        if latest.rate >= self.settings.target and self._passes(candidate, latest):
+        if latest.rate >= self.settings.target and self._sealed.passes(candidate, latest):
             return True
         chance = chance_above(latest, self._decisions.measured(incumbent, number - 1))
         decided = self._decisions.promoted(
             number
         )  # of a run that was killed before its round's end
         if chance >= LIKELY or decided:
-            return self._compare(number, incumbent, candidate) or self._passes(candidate)
+            return self._compare(number, incumbent, candidate) or self._sealed.passes(candidate)
         if decided is not None:
             return False
         worse = chance < WORSE
@@ -378,7 +340,7 @@ class Loop:
         if earlier is not None:
             return earlier
         max_pairs = self._decisions.max_pairs(number, incumbent, candidate)
-        self._doing("comparing", max_pairs)
+        self.state.begin("comparing", max_pairs)
         match = PairedComparison(
             candidate,
             incumbent,
@@ -390,7 +352,7 @@ class Loop:
         )
         for episode in self._known.episodes.values():
             match.add(episode)
-        for episode in self._stream(match.jobs()):
+        for episode in self._runner.stream(match.jobs()):
             match.add(episode)
             self.state.done = match.record.pairs
             self.state.deciding = f"{candidate} against {incumbent}: {match.record.counts}"
@@ -413,110 +375,9 @@ class Loop:
         )
         return promote
 
-    def _passes(self, name: str, collected: Estimate | None = None) -> bool:
-        """Whether the target is reached; `name` is examined if its evaluations so far reach it.
-
-        So is a candidate that could not be shown to be better than a good incumbent. collected: the
-        latest episodes of its learner.
-        """
-        for row in self.run_store.ledger.sealed():
-            self.state.take(row, self._sealed.passed(row))
-        under_way = self._sealed.under_way  # of a run that is continued; it comes to it
-        done = self.state.reached or name in self._sealed.examined
-        due = not done and under_way in ("", name)
-        if due and (under_way or self._looks_good(name, collected)):
-            self._examine(name)
-        return self.state.reached
-
-    def _looks_good(self, name: str, collected: Estimate | None) -> bool:
-        """Whether it reaches the target on enough episodes.
-
-        Where few say that it does, or do not rule it out, what is missing is run: after a quick
-        comparison a policy may seem worse than it is, and another round costs more. The latest
-        episodes of its learner count too: alone, one failure in 60 would rule out 0.99.
-        """
-        number, target = self.state.round, self.settings.target
-        seen = self._decisions.measured(name, number)
-        if seen.trials < round_decisions.ENOUGH and seen.high >= target:
-            controller = self._known.controller(name)
-            missing = round_decisions.ENOUGH - seen.trials
-            seeds = islice(stream(self.settings.seed, "check", number), missing)
-            jobs = [Job(s, Purpose.EVALUATION, controller, name, number) for s in seeds]
-            self._doing("looking closer", len(jobs))
-            self._episodes(jobs)
-            seen = self._decisions.measured(name, number)
-        self._show_success(name)
-        enough = seen.trials >= round_decisions.ENOUGH
-        if collected is not None:
-            successes = seen.successes + collected.successes
-            seen = estimate(successes, seen.trials + collected.trials)
-        return enough and seen.rate >= target
-
-    def _examine(self, name: str) -> None:
-        controller, known = self._known.controller(name), self._known.episodes
-        examination = self._sealed.begin(name, controller, self.state.round)
-        failures, done = examination.counts(known)  # of a loop that was killed within it
-        planned = min(examination.rule.soonest(failures), examination.rule.most)
-        self._doing("sealed evaluation", planned, done)
-        for episode in self._stream(examination.due(known)):
-            failures += not episode.success
-            self.state.done += 1
-            self.state.deciding = f"{name} on sealed seeds: {failures} failed of {self.state.done}"
-            self.state.planned = min(examination.rule.soonest(failures), examination.rule.most)
-        self.writer.flush()
-        row = self._sealed.close(examination, known)
-        text = f"{name}, {self._sealed.text(row)}"
-        self._decisions.note(self.state.round, "sealed", text, name, "")
-        self.state.take(row, self._sealed.passed(row))
-
-    # Helpers
-
-    def _run_out(self, queue: Queue) -> None:
-        """Have all of a queue's episodes in the store."""
-        with contextlib.closing(self.fleet.run_out(queue)) as running:
-            for episode in running:
-                self._known.add(episode)
-                self.state.done += 1
-
-    def _episodes(self, jobs: Iterable[Job | None]) -> list[Episode]:
-        done = []
-        for episode in self._stream(iter(jobs)):
-            done.append(episode)
-            self.state.done = len(done)
-        return done
-
-    def _stream(self, jobs: Iterator[Job | None]) -> Iterator[Episode]:
-        """Episodes of `jobs`: those in the store at once, the others from the fleet.
-
-        What is done beside them goes to the store only.
-        """
-        known: list[Episode] = []
-        asked: set[str] = set()
-
-        def missing() -> Iterator[Job | None]:
-            for job in jobs:
-                earlier = self._known.episodes.get(job.id) if job else None
-                if earlier is None:
-                    if job:
-                        asked.add(job.id)
-                    yield job
-                else:
-                    known.append(earlier)
-
-        with contextlib.closing(self.fleet.run(missing())) as running:
-            for episode in running:
-                while known:
-                    yield known.pop(0)
-                self._known.add(episode)
-                if episode.id in asked:
-                    yield episode
-        yield from known
-
     def _show_success(self, name: str) -> Estimate:
-        judged = [e.success for e in self._known.evaluations(name)]
-        measured = estimate(sum(judged), len(judged))
-        if name == self.state.incumbent or not self.state.incumbent:
-            self.state.success = measured
+        measured = self._known.success(name)
+        self.state.show_success(name, measured)
         return measured
 
     def _close_round(self, number: int) -> None:
@@ -542,7 +403,3 @@ class Loop:
     def _policy_of(self, number: int) -> str | None:
         row = self.run_store.ledger.policy(f"{POLICY}-{number}")
         return row.name if row else None
-
-    def _doing(self, what: str, planned: int, done: int = 0) -> None:
-        self.state.doing, self.state.done, self.state.planned = what, done, planned
-        self.state.deciding = ""

@@ -27,6 +27,16 @@ class LoopState:
     sealed_attempts: int = 0
     deciding: str = ""
 
+    def begin(self, doing: str, planned: int, done: int = 0) -> None:
+        """A step of so many episodes begins, of which some are done."""
+        self.doing, self.done, self.planned = doing, done, planned
+        self.deciding = ""
+
+    def show_success(self, name: str, success: Estimate) -> None:
+        """Take the success of the incumbent, or of the first policy before there is one."""
+        if self.incumbent in ("", name):
+            self.success = success
+
     def take(self, row: SealedRow, passed: bool) -> None:
         """A sealed evaluation is over."""
         self.sealed_attempts = max(self.sealed_attempts, row.attempt)

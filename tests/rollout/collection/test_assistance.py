@@ -16,9 +16,9 @@ from enpire.rollout.collection import assistance
 from enpire.rollout.collection.assistance import OVERTIME, RoundHelp, attended, helped
 from enpire.rollout.collection.failure_detector import Detection
 from enpire.rollout.fleet.fleet import Fleet
-from enpire.rollout.loop import loop
 from enpire.rollout.loop.budget import Budget
 from enpire.rollout.loop.loop import Loop
+from enpire.rollout.loop.sealed_evaluations import SealedEvaluations
 from enpire.rollout.loop.state import LoopState
 from enpire.store import EpisodeWriter, Run
 from enpire.types import Episode, Float32Array, Outcome, Purpose, Verdict
@@ -102,7 +102,7 @@ def go(folder: Path, recipe: Recipe, by: Operator) -> LoopState:
 def test_a_loop_is_helped_while_it_collects_and_only_then(
     tmp_path: Path, learned: list[Sequence[Episode]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loop.Loop, "_looks_good", lambda self, *_: False)
+    monkeypatch.setattr(SealedEvaluations, "_looks_good", lambda self, *_: False)
     monkeypatch.setattr(assistance, "first", lambda jobs, count: iter(()))  # it has learned at once
     recipe = Moves(SLOW)
     go(tmp_path / "run", recipe, helper())

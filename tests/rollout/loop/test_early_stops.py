@@ -10,7 +10,7 @@ import pytest
 from enpire.environment import Job
 from enpire.errors import UsageError
 from enpire.rollout.collection import early_stop as aborts
-from enpire.rollout.loop import loop as loops
+from enpire.rollout.loop.sealed_evaluations import SealedEvaluations
 from enpire.rollout.loop.settings import LoopSettings
 from enpire.store import Run
 from enpire.types import Episode, Outcome, Purpose
@@ -26,7 +26,7 @@ def few_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nine successes are enough to end episodes by, and no policy looks good enough."""
     monkeypatch.setattr(aborts, "FALSE", 0.3)
     monkeypatch.setattr(aborts, "STEPS", 100)
-    monkeypatch.setattr(loops.Loop, "_looks_good", lambda self, *_: False)
+    monkeypatch.setattr(SealedEvaluations, "_looks_good", lambda self, *_: False)
 
 
 def collected(folder: Path, number: int = 1) -> list[Episode]:
@@ -42,10 +42,10 @@ def ran(folder: Path, settings: LoopSettings, rounds: int = 1) -> Path:
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A round without any of it."""
-    kept = loops.Loop._looks_good
-    loops.Loop._looks_good = lambda self, *_: False  # type: ignore[method-assign]
+    kept = SealedEvaluations._looks_good
+    SealedEvaluations._looks_good = lambda self, *_: False  # type: ignore[method-assign]
     folder = ran(tmp_path_factory.mktemp("plain") / "run", ASKED)
-    loops.Loop._looks_good = kept  # type: ignore[method-assign]
+    SealedEvaluations._looks_good = kept  # type: ignore[method-assign]
     return folder
 
 

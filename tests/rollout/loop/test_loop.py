@@ -21,10 +21,10 @@ from enpire.improvement.collection import Collection
 from enpire.improvement.recipe import Candidate, ConfiguredRecipe, Recipe, RecipeInputs
 from enpire.policies import ChunkPolicy
 from enpire.rollout.fleet.fleet import Fleet, Stopped
-from enpire.rollout.loop import loop as loops
 from enpire.rollout.loop import round_decisions
 from enpire.rollout.loop.budget import Budget
 from enpire.rollout.loop.loop import Loop
+from enpire.rollout.loop.pairs_ahead import AHEAD
 from enpire.rollout.loop.settings import LoopSettings
 from enpire.rollout.loop.state import LoopState
 from enpire.store import EpisodeWriter, Run
@@ -232,7 +232,7 @@ def test_the_limit_of_pairs_follows_from_the_incumbent_and_stays_when_resumed(
     tmp_path: Path, patient: None
 ) -> None:
     folder, growing = tmp_path / "run", replace(TINY, max_pairs=0, target=0.99)
-    comparing = allowed(TINY.collect) + loops.AHEAD + 7  # steps, some pairs are complete
+    comparing = allowed(TINY.collect) + AHEAD + 7  # steps, some pairs are complete
     with pytest.raises(Killed):
         go(folder, Moves(SLOW), Moves(FAST), Steps(comparing), settings=growing)
     (limit,) = notes(folder, "limit")
