@@ -18,7 +18,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from enpire.environment import Job, Readings, Stations, build_stations
-from enpire.environment.stations.stations import Sensed
+from enpire.environment.stations.period_start import Sensed
 from enpire.errors import ResetFailed
 from enpire.observe.picture import Viewpoint, draw
 from enpire.twin.twin import Rows

@@ -17,8 +17,9 @@ from enpire.environment.hardware.resets import HardwareResets
 from enpire.environment.hardware.station_events import StationEventLog
 from enpire.environment.hardware.verifier_cameras import HardwareVerifierCameras
 from enpire.environment.stations.episode_state import EpisodeState, StationPhase
+from enpire.environment.stations.period_start import Sensed
 from enpire.environment.stations.resets import ResetMode
-from enpire.environment.stations.stations import Sensed, Stations
+from enpire.environment.stations.stations import Stations
 from enpire.packs import Robot, World
 from enpire.twin.scene import Scene
 from enpire.types import LOST, Episode, FloatArray, Outcome, Verdict

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from enpire.environment.control.sensing import Readings
+from enpire.environment.core import answers
 from enpire.environment.core.controller import intervened, rewound
 from enpire.environment.core.task import Task
 from enpire.environment.stations.episode_state import EpisodeState
@@ -23,13 +25,18 @@ def episode_of(
 
     Args:
         running: its state at the end.
-        verdict: on it.
+        verdict: on it, unless what was to be seen at the end is no number.
         station: where it ran.
         task: of the station.
         period: of control [s].
         axes: joints and grippers of all arms.
         packs: content hashes by pack.
     """
+    if running.unseen:
+        missed = answers.observed(task, Readings.joined(running.unseen))
+        if fault := answers.unusable(task, missed):
+            verdict, missed = fault, answers.numbers_of(missed)
+        running.record(missed)
     job, length = running.job, len(running.actions)
     actions = np.array(running.actions, np.float32).reshape(-1, task.policy_actions.size)
     return Episode(

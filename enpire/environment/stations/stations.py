@@ -8,35 +8,32 @@ over the period. `StepScheduler` says when and on which thread.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-
-import numpy as np
 
 from enpire.environment.cameras.camera import VerifierCameras
 from enpire.environment.control.cartesian_control import CartesianControl
 from enpire.environment.control.chunk_executor import ChunkExecutor
 from enpire.environment.control.joint_actions import JointTargets, MovesHands
-from enpire.environment.control.sensing import Readings, SensorNoise, Sensors
+from enpire.environment.control.sensing import SensorNoise, Sensors
 from enpire.environment.control.step_scheduler import StepScheduler
-from enpire.environment.core import answers
 from enpire.environment.core.controller import (
     DEMONSTRATOR,
     ChunkedController,
     Controller,
     Demonstrations,
     SupervisedController,
-    needs_pictures,
-    show,
 )
 from enpire.environment.core.faults import told_with_its_line
 from enpire.environment.core.jobs import Job
-from enpire.environment.core.policy_cameras import EVERY, FrameCapture, PolicyCameras
+from enpire.environment.core.policy_cameras import FrameCapture, PolicyCameras
 from enpire.environment.core.task import Parameter, Task
 from enpire.environment.resets.perturbation import Perturbation
 from enpire.environment.stations.action_selector import ActionSelector
 from enpire.environment.stations.episode_state import EpisodeState, StationPhase
 from enpire.environment.stations.execution_ending import ExecutionEnding
+from enpire.environment.stations.period_start import PeriodStart, Sensed
+from enpire.environment.stations.policy_pictures import waits_for_picture
 from enpire.environment.stations.recorded_episode import episode_of
 from enpire.environment.stations.resets import ResetMode, Resets
 from enpire.environment.stations.verifier import Verifier
@@ -45,28 +42,7 @@ from enpire.packs import Robot, World
 from enpire.packs.models import require_files_of
 from enpire.twin import Twin, compose
 from enpire.twin.scene import Scene
-from enpire.twin.twin import Rows
-from enpire.types import (
-    LOST,
-    Episode,
-    FloatArray,
-    Outcome,
-    Verdict,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Sensed:
-    """Stations in the middle of a control period: what they see, before anything acts on it.
-
-    rows: the stations that execute, or did until now. executing: positions in `rows` of those that
-    go on, and wait for an action. readings and jacobian: those of `rows`.
-    """
-
-    rows: Rows
-    executing: list[int]
-    readings: Readings
-    jacobian: FloatArray
+from enpire.types import LOST, Episode, FloatArray, Outcome, Verdict
 
 
 class Stations:
@@ -122,12 +98,13 @@ class Stations:
         )
         self._resets = self._made_resets()
         self._acting = ActionSelector(task)
-        self._ending = ExecutionEnding(task, self.period)
         self._verifier = Verifier(task, self.control, self.period, self._scheduler)
-        self.reset = reset
-        self.frame_capture: FrameCapture | None = (
-            None  # what takes pictures for policies, if anything does
+        ending = ExecutionEnding(task, self.period)
+        self._start = PeriodStart(
+            task, self.sensors, self._resets, ending, self._verifier, self._planted
         )
+        self.reset = reset
+        self.frame_capture: FrameCapture | None = None  # of pictures for policies
         self.aside: dict[int, str] = {}  # stations whose reset failed for good, and why
         self._standing: set[int] = set()  # stations with a scene that skills can begin from
         with told_with_its_line(task.folder):
@@ -319,34 +296,16 @@ class Stations:
 
     def _with_pictures(self, sensed: Sensed) -> Sensed:
         """Leave out the stations whose policy waits for its picture."""
-        if self.frame_capture is None:
+        capture = self.frame_capture
+        if capture is None:
             return sensed
-        executing = [i for i in sensed.executing if not self._postponed(int(sensed.rows[i]))]
+        states = {i: self._running[int(sensed.rows[i])] for i in sensed.executing}
+        executing = [
+            i
+            for i, state in states.items()
+            if not waits_for_picture(int(sensed.rows[i]), state, capture, self._scheduler)
+        ]
         return replace(sensed, executing=executing)
-
-    def _postponed(self, row: int) -> bool:
-        """Whether a station waits for its picture; shows it to who acts, once it has come.
-
-        A picture belongs to the period: its clock stands still until it is there.
-        """
-        state, frame_capture = self._running[row], self.frame_capture
-        last = state.pictured[-1] if state.pictured else -EVERY
-        if frame_capture is None or len(state.plan):
-            return False
-        new = len(state.actions) - last < EVERY
-        if new and not needs_pictures(state.job.controller, row):
-            return False
-        if state.capture is None:
-            state.capture = frame_capture.capture(row)
-            if not state.capture.done():
-                self._scheduler.postpone(row)
-                state.capture.add_done_callback(lambda _: self._scheduler.release(row))
-                return True
-        picture, state.capture = state.capture.result(), None
-        state.pictures.append(picture)
-        state.pictured.append(len(state.actions))
-        show(state.job.controller, row, picture)
-        return False
 
     def advance(self, row: int, most: int) -> int:
         """Carry a station over a period, and on while it settles or has a plan; over how many.
@@ -392,23 +351,7 @@ class Stations:
         """What stations whose physics is done see; and those that go on without a decision."""
         self._interrupt(rows)
         states = {row: self._running[row] for row in rows if self._running[row].verdict is None}
-        if self._planted:
-            for row, state in states.items():
-                if state.capture is not None:
-                    continue  # in this period it was
-                with state.blamed(self.task.folder):
-                    self.task.plant(self.twin, row)
-        resetting = [row for row, state in states.items() if state.phase is StationPhase.RESET]
-        if resetting:
-            self._resets.period_over(resetting, [states[row] for row in resetting])
-        seen = [row for row, state in states.items() if state.phase is not StationPhase.RESET]
-        sensed = self._sense(np.array(seen)) if seen else None
-        going_on = [
-            row
-            for row, state in states.items()
-            if (state.phase is not StationPhase.EXECUTE or state.waiting) and state.verdict is None
-        ]
-        return sensed, going_on
+        return self._start.begin(states, self.execute_periods)
 
     def _interrupt(self, rows: list[int]) -> None:
         """End the episodes of stations on which nothing can go on."""
@@ -457,40 +400,6 @@ class Stations:
         self._scheduler.wait()
         self.twin.wait(range(len(self)))
 
-    def _sense(self, rows: Rows) -> Sensed | None:
-        """Read the sensors, see who is done, and let those that verify do so."""
-        states = [self._running[row] for row in rows.tolist()]
-        for row, state in zip(rows.tolist(), states, strict=True):
-            if state.again:
-                self._begin_again(row, state)
-        longest = self.sensors.periods  # overtime sees the same white noise again
-        periods = [(state.execute + state.verify) % longest for state in states]
-        readings, jacobian = self.sensors.read(rows, periods)
-        executed = [i for i, state in enumerate(states) if state.phase is StationPhase.EXECUTE]
-        if executed:
-            self._ending.look(rows, states, readings, self.execute_periods)
-        verifying = [i for i, state in enumerate(states) if state.phase is StationPhase.VERIFY]
-        if verifying:
-            self._verifier.period_over(rows, states, verifying, readings, jacobian)
-        if not executed:
-            return None
-        if len(executed) < len(rows):
-            states = [states[i] for i in executed]
-            rows, readings, jacobian = rows[executed], readings.at(executed), jacobian[executed]
-        going_on = [
-            i
-            for i, state in enumerate(states)
-            if state.phase is StationPhase.EXECUTE and state.verdict is None and not state.waiting
-        ]
-        return Sensed(rows, going_on, readings, jacobian)
-
-    def _begin_again(self, row: int, state: EpisodeState) -> None:
-        """Another attempt, by a controller that knows nothing of the last one."""
-        if state.unseen:
-            state.record(self.task.observe(Readings.joined(state.unseen)))
-        state.begin_again()
-        state.job.controller.begin(row, state.streams.exploration, state.job.exploration)
-
     def _leave(self, row: int, running: EpisodeState, verdict: Verdict) -> None:
         """Note what an episode leaves behind: a scene to put back, none, or one beyond help."""
         self._resets.end_try(row, running)  # aborted in the middle of a reset
@@ -506,11 +415,6 @@ class Stations:
         running = self._running.pop(row)
         self._scheduler.leave(row)
         self._leave(row, running, verdict)
-        if running.unseen:
-            missed = answers.observed(self.task, Readings.joined(running.unseen))
-            if fault := answers.unusable(self.task, missed):
-                verdict, missed = fault, answers.numbers_of(missed)
-            running.record(missed)
         if running.attended is not None:
             running.attended.ended(row)
         axes = self.control.command[0].size
