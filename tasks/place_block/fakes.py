@@ -155,6 +155,7 @@ def write(
     block = pad + turn.apply(state.block)
     hand: FloatArray = block + turn.apply(state.hand)
     joints = kinematics.solve([hand], [down(state.yaw + angle)])
+    twin.expand("actuator_delay")[row] = 0.0  # or the arm would go on to where it was sent before
     twin.qvel[row] = 0.0
     twin.qpos[row, control.arms[0].qpos] = joints[0]
     for finger in ("finger_left", "finger_right"):
