@@ -45,8 +45,8 @@ from .verify import LET_GO, judge
 
 # A 2F-85 grips with 20 to 235 N, and moves its fingers by 20 to 150 mm/s in all (data sheet).
 GRIP, CLOSING = 40.0, 0.15  # [N], [m/s]
-# Where the hand may go [m]: the pads' ends, 18.5 mm below it, stay off the bench though an arm that is
-# sent down at full speed coasts by 8 mm.
+# Where the hand may go [m]: the fingers' ends, 18.5 mm below it, stay off the bench, though an arm
+# that is sent down at full speed coasts by 8 mm.
 HAND = ((0.32, -0.19, 0.029), (0.60, 0.19, 0.18))
 AREA = ((0.38, -0.13), (0.54, 0.13))  # of the block's middle, and of the pad's [m]
 APART = 0.11  # their middles at the start, at least [m]
@@ -96,7 +96,7 @@ class PlaceBlock(Task):
     target_names = variation_names[:7]
 
     def build(self, spec: mujoco.MjSpec) -> None:
-        """Add block and pad, and limit the gripper's force and speed, as one does for light things."""
+        """Add block and pad; limit the gripper's force and speed, as one does for light things."""
         super().build(spec)
         gripper = spec.actuator("arm_gripper")
         gripper.forcerange = (-GRIP, GRIP)
@@ -158,7 +158,7 @@ class PlaceBlock(Task):
         control.set(row, joints, opening)
 
     def _posture(self, hand: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Joints (1, 6) [rad] and opening (1,) [m] at the start; hand: x, y, z [m] and yaw [rad]."""
+        """Joints (1, 6) [rad] and opening (1,) [m] at the start; hand: x, y, z [m], yaw [rad]."""
         joints = self._kinematics.solve([hand[:3]], [down(float(hand[3]))])
         return joints, np.array([OPENING])
 

@@ -1,7 +1,7 @@
 """What the simulator knows of a block on a pad: where its shape is, what touches it, what happens.
 
-It shares nothing with the verifier, which goes by places that a tracker gives: the shapes' own sizes
-are read here, the forces on the block, and where a copy of the scene goes by itself.
+It shares nothing with the verifier, which goes by places that a tracker gives. It reads the shapes'
+own sizes, the forces on the block, and where a copy of the scene goes by itself.
 """
 
 from __future__ import annotations
