@@ -102,15 +102,21 @@ def write_template(folder: Path, name: str, robot: str) -> str:
 def template(robot: str) -> Path:
     """Folder of the task with the least code among those for `robot` whose verifier is audited."""
     found: list[tuple[int, Path]] = []
+    others = set[str]()
     for name in available("tasks"):
         folder = find("tasks", name).folder
         text = (folder / "task.py").read_text("utf-8")
         of = ROBOT.search(text)
-        mine = of is not None and of[1] == robot and not (folder / DRAFTED).exists()
-        if mine and "def truth(" in text:
+        if of is None or (folder / DRAFTED).exists() or "def truth(" not in text:
+            continue
+        others.add(of[1])
+        if of[1] == robot:
             found.append((sum(len(p.read_bytes()) for p in folder.glob("*.py")), folder))
     if not found:
-        raise UsageError(f"there is no task for {robot} to begin with: choose another robot")
+        raise UsageError(
+            f"there is no task for {robot} to begin with: give --robot "
+            f"{' or '.join(sorted(others))}, then write {robot} and its poses into the new task.py"
+        )
     return min(found)[1]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tomllib
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from enpire.cli import main
 from enpire.cli.task.least_pack import without
 from enpire.cli.task.task import NAMES
+from enpire.packs import find
 
 GOOD = (Path(__file__).parents[2] / "environment" / "reach.py").read_text()
 GOOD = GOOD[: GOOD.index("class Speed")].replace("    Controller,\n", "")
@@ -101,6 +103,18 @@ def test_a_new_task_runs_as_it_stands(
     asked = ["task", "check", "./tasks/usb_insert", "--seeds", "3"]
     assert main([*asked, "--checks", "demonstrator,nothing"]) == 0
     assert "Made from" in (made / "README.md").read_text()
+
+
+def test_a_robot_without_a_task_is_told_from_where_to_begin(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(find("robots", "ur5e").folder, "robots/mine")
+    manifest = Path("robots/mine/robot.toml")
+    manifest.write_text(manifest.read_text().replace('name = "ur5e"', 'name = "mine"'))
+    assert main(["new", "task", "usb_insert", "--robot", "mine"]) == 2
+    err = capsys.readouterr().err
+    assert all(word in err for word in ("no task for mine", "so101 or ur5e", "write mine")), err
+    assert not Path("tasks/usb_insert").exists()
 
 
 def test_a_new_task_is_the_least_that_runs(
