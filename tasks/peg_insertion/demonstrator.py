@@ -23,7 +23,7 @@ from .frames import axis_in_hole, block_frame, peg_pose, tip_in_hole
 FASTEST = 0.0010  # of the tip in a control period [m]
 TURNING = 0.008  # of the peg in a control period, at most [rad]
 SEARCH = 60  # control periods of a search on the rim, in a spiral
-FLOOR = 0.027  # depth of the tip from which on the floor is near [m]
+FLOOR = 0.026  # depth of the tip from which on the floor is near [m]
 STUCK = 25  # control periods of pushing without depth after which a person lines up again
 TREMOR = 0.2  # of the hand, in full actions
 
@@ -34,10 +34,10 @@ class Manner:
 
     pace: float  # of the tip in a control period, at most [m]
     care: float  # of the tip off the hole's axis, lined up [m]
-    above: float = 0.003  # of the tip over the mouth while it is lined up [m]
+    above: float = 0.002  # of the tip over the mouth while it is lined up [m]
     upright: float = 0.02  # lean of a peg that is lined up, at most [rad]
     steer: float = 0.2  # share of an error that is corrected in a control period
-    softly: float = 0.0003  # way down in a period where the tip is about to touch [m]
+    softly: float = 0.00015  # way down in a period where the tip is about to touch [m]
     felt: float = 3.0  # push at which the rim is noticed [N]
     light: float = 5.0  # the same while searching on it [N]
     spiral: float = 0.0016  # radius of that in the end [m]
@@ -140,17 +140,18 @@ class Teleoperator(Demonstrator):
             case Skill.ALIGN:
                 move[2] = np.clip(steer * (manner.above - tip[2]), -pace, pace)
             case Skill.LOWER:
+                move[:2] -= given
                 move[2] = -manner.softly
             case Skill.SEARCH:
                 angle = self._phase + 0.4 * self._periods
                 spiral = manner.spiral * self._periods / SEARCH
                 goal = spiral * np.array([math.cos(angle), math.sin(angle)])
-                move[:2] = np.clip(steer * (goal - tip[:2]), -pace, pace)
+                move[:2] = np.clip(steer * (goal - tip[:2]), -pace, pace) - given
                 move[2] = 0.0004 * np.clip((push - manner.light) / manner.light, -1, 1)
             case Skill.PUSH:
                 move[:2] = -given
                 turn *= 0.5
-                down = pace if tip[2] > -FLOOR else manner.softly
+                down = 0.6 * pace if tip[2] > -FLOOR else manner.softly
                 move[2] = -down * np.clip(2.0 * (1 - push / manner.hard), -1, 1)
         return move, turn
 

@@ -23,7 +23,7 @@ from .frames import DEPTH, GRASP, HAND
 
 Vector = tuple[float, float, float]
 
-HOLDING = 0.0235  # opening of fingers on the head [m]
+HOLDING = 0.0239  # opening of fingers on the head [m]
 STILL: Vector = (0.0, 0.0, 0.0)
 
 
@@ -91,7 +91,7 @@ def scenes() -> dict[str, tuple[Scene, str]]:
             "the hand holds the peg 3.5 mm over the hole's floor",
         ),
         "leant on": (
-            let_alone((0.0, 0.0, -DEPTH), STILL, (0.0245, 0.0, 0.032), (-0.002, 0.0, 0.0)),
+            let_alone((0.0, 0.0, -DEPTH), STILL, (0.0, 0.0267, 0.028), (0.0, -0.002, 0.0)),
             "the peg is home, but a shut hand that never held it presses on its head",
         ),
         "upside down": (

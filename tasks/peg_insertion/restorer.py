@@ -37,7 +37,7 @@ GAIN = 0.25  # share of what is left that the hand goes in a control period
 CALM = 0.7  # of a full action
 GLANCE = 6  # readings that are seen as one
 PATIENCE = 400  # control periods of one skill
-HELD = 22.0  # opening that a held peg leaves, at least [mm]
+HELD = 15.0  # opening that a held peg leaves, at least [mm]
 # Of the peg from its place, at the look: beside it [mm], turned [deg], higher or lower [mm].
 ALLOWED = (2.0, 2.5, 2.0)
 
@@ -86,7 +86,9 @@ class HoldAgain(Restorer):
         self._rng = rng
         self._actions = actions
         self._seat = Teleoperator(rng, actions, tremor=0.0)
-        self._weight: FloatArray = np.zeros((1, 1, 3))  # what the wrist felt of a peg in the air [N]
+        self._weight: FloatArray = np.zeros(
+            (1, 1, 3)
+        )  # what the wrist felt of a peg in the air [N]
         self._seen: deque[Readings] = deque(maxlen=GLANCE)
         self._skill = Skill.SHUT
         self._periods = 0  # since the skill began
@@ -143,7 +145,9 @@ class HoldAgain(Restorer):
         match self._skill:
             case Skill.SHUT if self._periods > 12:
                 if not (stands or held):
-                    raise ResetFailed("the hand does not hold the peg: put it into the hole by hand")
+                    raise ResetFailed(
+                        "the hand does not hold the peg: put it into the hole by hand"
+                    )
                 self._go(Skill.OPEN if stands else Skill.LIFT)
             case Skill.LIFT if self._lifted(tip, frame, readings) or self._periods > LIFTING:
                 self._weight = np.mean([r.wrist_force for r in self._seen], axis=0)
@@ -178,7 +182,7 @@ class HoldAgain(Restorer):
         hand: tuple[FloatArray, FloatArray],
     ) -> FloatArray:
         """Return the hand's twist over one period, (6,) [m], [rad], world frame."""
-        result = np.zeros(6)
+        result: FloatArray = np.zeros(6)
         position, turned = readings.hand_position[0, 0], readings.hand_rotation[0, 0]
         match self._skill:
             case Skill.RAISE:
@@ -189,7 +193,7 @@ class HoldAgain(Restorer):
                 if self._skill is Skill.REACH:
                     result[2] = GAIN * (HIGH - position[2])
             case Skill.LIFT:
-                over = mouth(readings)[0] + (0.0, 0.0, OVER)
+                over = mouth(readings)[0] + np.array([0.0, 0.0, OVER])
                 turn = between(frame, block_frame(readings)[0]) * (1.0, 1.0, 0.0)
                 out = at[2] - mouth(readings)[0, 2] > OUT
                 way = (over - at) * (out, out, 1.0)

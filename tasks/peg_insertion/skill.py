@@ -18,10 +18,10 @@ from .demonstrator import Manner, Teleoperator
 PARAMETERS = (
     Parameter("pace", 0.0010, 0.0004, 0.0010, "m"),  # fastest that the tip goes in a period
     Parameter("care", 0.0010, 0.0004, 0.0020, "m"),  # of the tip off the hole's axis, lined up
-    Parameter("above", 0.003, 0.001, 0.006, "m"),  # of the tip over the mouth, lined up
+    Parameter("above", 0.002, 0.001, 0.006, "m"),  # of the tip over the mouth, lined up
     Parameter("upright", 0.02, 0.010, 0.060, "rad"),  # lean of a peg that is lined up, at most
     Parameter("steer", 0.30, 0.10, 0.50, ""),  # share of an error corrected in a period
-    Parameter("softly", 0.0003, 0.0001, 0.0010, "m"),  # way down where it is about to touch
+    Parameter("softly", 0.00015, 0.00005, 0.0010, "m"),  # way down where it is about to touch
     Parameter("felt", 3.0, 1.5, 8.0, "N"),  # push at which the rim is felt
     Parameter("light", 5.0, 2.0, 12.0, "N"),  # the same while searching
     Parameter("spiral", 0.0015, 0.0005, 0.0030, "m"),  # radius of that in the end

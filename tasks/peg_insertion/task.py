@@ -50,15 +50,15 @@ from .skill import PARAMETERS, Inserter
 from .truth import truth
 from .verify import FIRST, SEATED, judge, seated
 
-READY_DEPTH = 0.0288  # of the tip, as seen in one reading [m]
+READY_DEPTH = 0.0292  # of the tip, as seen in one reading [m]
 READY_ASIDE = 0.0015  # of the tip from the hole's axis, as seen then [m]
 NEAR = 0.001  # of the mouth, or of the floor, where the tip is shown larger [m]
 OPENED = 0.050  # setpoint of a hand that has let go, 13 mm off each face of the head [m]
 UNWOUND_AT = 0.4  # time in the probe at which the hand presses no more, and opens [s]
 SEEN_AT = 1.2  # time in the probe at which the peg stands by itself, and was seen to [s]
 CLOSED = 0.0  # gripper setpoint in the reset [m]
-GRIPPED = 0.0235  # opening of fingers that hold the head: their pads give [m]
-HELD = 0.022  # opening that a held peg leaves, at least [m]
+GRIPPED = 0.0239  # opening of fingers that hold the head: their pads give [m]
+HELD = 0.015  # opening that a held peg leaves, at least [m]
 RELEASE_AT, DONE_AT = 0.20, 0.44  # times in the reset [s]
 MOVED = 0.004  # of the peg in the fingers during the reset, at most [m]
 
@@ -68,7 +68,7 @@ class PegInsertion(Task):
 
     robot = "fr3"
     instruction = "Put the peg into the hole of the block, without forcing it."
-    time_limit = 8.0
+    time_limit = 10.0
     force_limit = 40.0
     probe_limit = 1.6
     tracked = tuple(f"task_{part}_tag{i}" for part in ("peg", "block") for i in range(TAGS))
@@ -76,12 +76,12 @@ class PegInsertion(Task):
     actions = ActionSpec(
         (ArmAction((0.001,) * 3, (0.008, 0.008, 0.0), (0.40, -0.05, 0.072), (0.50, 0.05, 0.15)),),
         lead=0.02,
-        push=20.0,
+        push=15.0,
     )
     reset_actions = ActionSpec(
         (ArmAction((0.003,) * 3, (0.020,) * 3, (0.38, -0.07, 0.072), (0.52, 0.07, 0.20)),),
         lead=0.02,
-        push=20.0,
+        push=15.0,
     )
     # A peg that is dropped rolls away: the hand stays shut until the verifier opens it.
     kept: ClassVar[dict[int, float]] = {6: -1.0}
@@ -130,7 +130,9 @@ class PegInsertion(Task):
         self._nominal_joints = self._kinematics.solve([MOUTH_AT + GRASP], [HAND])
         self._block, self._peg = model.body("task_block").id, model.body("task_peg").id
         bodies = np.isin(model.geom_bodyid, (self._block, self._peg))
-        self._rubbing = np.flatnonzero(bodies & (np.arange(model.ngeom) != model.geom("task_grip").id))
+        self._rubbing = np.flatnonzero(
+            bodies & (np.arange(model.ngeom) != model.geom("task_grip").id)
+        )
         self._weld = model.equality("reset_peg").id
         self._relative = twin.expand("eq_data")
         self._block_position = twin.expand("body_pos")
@@ -195,7 +197,7 @@ class PegInsertion(Task):
     def _place_block(self, twin: Twin, row: int) -> None:
         """Put the block where it was drawn; the peg is in the air, and nothing touches it."""
         x, y, yaw = self._drawn[row, :3]
-        self._block_position[row, self._block] = MOUTH_AT + (x, y, 0.0)
+        self._block_position[row, self._block] = MOUTH_AT + np.array([x, y, 0.0])
         self._block_quaternion[row, self._block] = (np.cos(yaw / 2), 0.0, 0.0, np.sin(yaw / 2))
         twin.set_const(row)  # what MuJoCo derives from where bodies are
 
@@ -305,14 +307,14 @@ _SAME, _BACK = np.eye(3)[None], HAND.T[None].copy()
 def _peg(drawn: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return tip (3,) [m] and frame (3, 3) of the peg at the start; drawn: `target_names`."""
     block = Rotation.from_euler("z", drawn[2]).as_matrix()
-    mouth = MOUTH_AT + (drawn[0], drawn[1], 0.0)
+    mouth = MOUTH_AT + np.array([drawn[0], drawn[1], 0.0])
     return mouth + block @ drawn[3:6], block @ _turn(drawn[6:9])
 
 
 def _grasp(drawn: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the hand's position (3,) [m] and frame (3, 3) at the start, peg frame."""
     tilt = _turn(np.array([0.0, drawn[11], 0.0]))
-    return GRASP + (drawn[9], 0.0, drawn[10]), tilt @ HAND
+    return GRASP + np.array([drawn[9], 0.0, drawn[10]]), tilt @ HAND
 
 
 def _turn(vector: FloatArray) -> FloatArray:
