@@ -142,7 +142,7 @@ class PegInsertion(Task):
         self._inertia = twin.expand("body_inertia")
         self._delay = twin.expand("actuator_delay")
         self._latency = np.zeros(twin.stations)
-        self._drawn = np.zeros((twin.stations, len(self.target_names)))
+        self._drawn = np.zeros((twin.stations, len(self.variation_names)))
 
     def sample(self, rng: np.random.Generator) -> FloatArray:
         """Draw block off its place, peg off the mouth, hand on the peg, and the rest [m, rad, s].
@@ -173,7 +173,7 @@ class PegInsertion(Task):
         self._inertia[row, self._peg] = model.body_inertia[self._peg] * v["mass"]
         twin.set_const(row)  # what MuJoCo derives from masses
         self._latency[row] = v["latency"]
-        self._drawn[row] = variation[: len(self.target_names)]
+        self._drawn[row] = variation
         position, frame = _peg(variation)
         self._relative[row, self._weld, 3:6] = position
         mujoco.mju_mat2Quat(self._relative[row, self._weld, 6:10], frame.ravel())

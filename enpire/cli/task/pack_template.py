@@ -101,17 +101,20 @@ def write_template(folder: Path, name: str, robot: str) -> str:
 
 def template(robot: str) -> Path:
     """Folder of the task with the least code among those for `robot` whose verifier is audited."""
-    found: list[tuple[int, Path]] = []
+    found: dict[str, list[tuple[int, Path]]] = {}
     for name in available("tasks"):
         folder = find("tasks", name).folder
         text = (folder / "task.py").read_text("utf-8")
         of = ROBOT.search(text)
-        mine = of is not None and of[1] == robot and not (folder / DRAFTED).exists()
-        if mine and "def truth(" in text:
-            found.append((sum(len(p.read_bytes()) for p in folder.glob("*.py")), folder))
-    if not found:
-        raise UsageError(f"there is no task for {robot} to begin with: choose another robot")
-    return min(found)[1]
+        if of is not None and "def truth(" in text and not (folder / DRAFTED).exists():
+            size = sum(len(p.read_bytes()) for p in folder.glob("*.py"))
+            found.setdefault(of[1], []).append((size, folder))
+    if robot not in found:
+        raise UsageError(
+            f"there is no task for {robot} to begin with: begin with --robot "
+            f"{' or '.join(sorted(found))}, then change robot and places in its task.py"
+        )
+    return min(found[robot])[1]
 
 
 def made_yours(text: str, name: str, source: str) -> str:

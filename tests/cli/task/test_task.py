@@ -70,6 +70,7 @@ def test_an_error_in_a_packs_own_code_is_told_by_file_and_line(
         (["new", "tusk", "mine"], ["'tusk'", "task"]),
         (["new", "task", "Not-a-name"], ["usb_insert"]),
         (["new", "task", "mine", "--robot", "so100"], ["so101"]),
+        (["new", "task", "other", "--robot", "ur5e"], ["ur5e", "--robot fr3 or so101", "task.py"]),
         (["new", "task", "mine"], ["there already"]),
     ],
 )
@@ -103,11 +104,12 @@ def test_a_new_task_runs_as_it_stands(
     assert "Made from" in (made / "README.md").read_text()
 
 
+@pytest.mark.parametrize("robot", ["so101", "fr3"])
 def test_a_new_task_is_the_least_that_runs(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    robot: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No skill script and no physical reset of another object, nor what only they import."""
-    assert main(["new", "task", "usb_insert"]) == 0
+    assert main(["new", "task", "usb_insert", "--robot", robot]) == 0
     made = Path("tasks/usb_insert")
     text = (made / "task.py").read_text()
     for gone in ("skill", "restorer", "target_names", "parameters", "Restorer", "Mapping"):
@@ -117,7 +119,7 @@ def test_a_new_task_is_the_least_that_runs(
     assert {"task.py", "scene.xml", "demonstrator.py", "verify.py", "truth.py"} <= there
     assert tomllib.loads((made / "loop.toml").read_text()) == {}
     said = (made / "README.md").read_text()
-    assert all(f"`{name}`" in said for name in there - {"README.md", "geometry.py"})
+    assert all(f"`{name}`" in said for name in there - {"README.md", "geometry.py", "frames.py"})
 
 
 def test_what_is_left_out_leaves_no_trace() -> None:
