@@ -10,6 +10,7 @@ from enpire.packs import find
 
 DEPTH = 30.0  # [mm]
 WEIGHT = 0.14 * 9.81  # [N]
+HAND = 3.0  # what of the arm moves with the peg, about: contacts are as stiff as that is heavy [kg]
 
 
 def scene() -> mujoco.MjSpec:
@@ -33,7 +34,7 @@ def depth(x: float = 0.0, lean: float = 0.0, push: float = 15.0, thicker: float 
     peg.quat = (np.cos(lean / 2), 0, np.sin(lean / 2), 0)
     slide = mujoco.mjtJoint.mjJNT_SLIDE
     for name, axis in (("x", (1, 0, 0)), ("y", (0, 1, 0)), ("z", (0, 0, 1))):
-        peg.add_joint(name=name, type=slide, axis=axis, damping=40.0)
+        peg.add_joint(name=name, type=slide, axis=axis, damping=40.0, armature=HAND)
     model = spec.compile()
     data = mujoco.MjData(model)
     data.qfrc_applied[2] = WEIGHT - push
