@@ -305,7 +305,7 @@ _SAME, _BACK = np.eye(3)[None], HAND.T[None].copy()
 
 
 def _peg(drawn: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return tip (3,) [m] and frame (3, 3) of the peg at the start; drawn: `target_names`."""
+    """Return tip (3,) [m] and frame (3, 3) of the peg at the start, world frame."""
     block = Rotation.from_euler("z", drawn[2]).as_matrix()
     mouth = MOUTH_AT + np.array([drawn[0], drawn[1], 0.0])
     return mouth + block @ drawn[3:6], block @ _turn(drawn[6:9])
