@@ -101,23 +101,20 @@ def write_template(folder: Path, name: str, robot: str) -> str:
 
 def template(robot: str) -> Path:
     """Folder of the task with the least code among those for `robot` whose verifier is audited."""
-    found: list[tuple[int, Path]] = []
-    others = set[str]()
+    found: dict[str, list[tuple[int, Path]]] = {}
     for name in available("tasks"):
         folder = find("tasks", name).folder
         text = (folder / "task.py").read_text("utf-8")
         of = ROBOT.search(text)
-        if of is None or (folder / DRAFTED).exists() or "def truth(" not in text:
-            continue
-        others.add(of[1])
-        if of[1] == robot:
-            found.append((sum(len(p.read_bytes()) for p in folder.glob("*.py")), folder))
-    if not found:
+        if of is not None and "def truth(" in text and not (folder / DRAFTED).exists():
+            size = sum(len(p.read_bytes()) for p in folder.glob("*.py"))
+            found.setdefault(of[1], []).append((size, folder))
+    if robot not in found:
         raise UsageError(
-            f"there is no task for {robot} to begin with: give --robot "
-            f"{' or '.join(sorted(others))}, then write {robot} and its poses into the new task.py"
+            f"there is no task for {robot} to begin with: begin with --robot "
+            f"{' or '.join(sorted(found))}, then change robot and places in its task.py"
         )
-    return min(found)[1]
+    return min(found[robot])[1]
 
 
 def made_yours(text: str, name: str, source: str) -> str:

@@ -72,6 +72,7 @@ def test_an_error_in_a_packs_own_code_is_told_by_file_and_line(
         (["new", "tusk", "mine"], ["'tusk'", "task"]),
         (["new", "task", "Not-a-name"], ["usb_insert"]),
         (["new", "task", "mine", "--robot", "so100"], ["so101"]),
+        (["new", "task", "other", "--robot", "ur5e"], ["ur5e", "--robot fr3 or so101", "task.py"]),
         (["new", "task", "mine"], ["there already"]),
     ],
 )
@@ -113,15 +114,16 @@ def test_a_robot_without_a_task_is_told_from_where_to_begin(
     manifest.write_text(manifest.read_text().replace('name = "ur5e"', 'name = "mine"'))
     assert main(["new", "task", "usb_insert", "--robot", "mine"]) == 2
     err = capsys.readouterr().err
-    assert all(word in err for word in ("no task for mine", "so101 or ur5e", "write mine")), err
+    assert all(word in err for word in ("no task for mine", "so101 or ur5e", "change robot")), err
     assert not Path("tasks/usb_insert").exists()
 
 
+@pytest.mark.parametrize("robot", ["so101", "fr3"])
 def test_a_new_task_is_the_least_that_runs(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    robot: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No skill script and no physical reset of another object, nor what only they import."""
-    assert main(["new", "task", "usb_insert"]) == 0
+    assert main(["new", "task", "usb_insert", "--robot", robot]) == 0
     made = Path("tasks/usb_insert")
     text = (made / "task.py").read_text()
     for gone in ("skill", "restorer", "target_names", "parameters", "Restorer", "Mapping"):
@@ -131,7 +133,7 @@ def test_a_new_task_is_the_least_that_runs(
     assert {"task.py", "scene.xml", "demonstrator.py", "verify.py", "truth.py"} <= there
     assert tomllib.loads((made / "loop.toml").read_text()) == {}
     said = (made / "README.md").read_text()
-    assert all(f"`{name}`" in said for name in there - {"README.md", "geometry.py"})
+    assert all(f"`{name}`" in said for name in there - {"README.md", "geometry.py", "frames.py"})
 
 
 def test_what_is_left_out_leaves_no_trace() -> None:
