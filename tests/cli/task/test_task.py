@@ -72,7 +72,6 @@ def test_an_error_in_a_packs_own_code_is_told_by_file_and_line(
         (["new", "tusk", "mine"], ["'tusk'", "task"]),
         (["new", "task", "Not-a-name"], ["usb_insert"]),
         (["new", "task", "mine", "--robot", "so100"], ["so101"]),
-        (["new", "task", "other", "--robot", "ur5e"], ["ur5e", "--robot fr3 or so101", "task.py"]),
         (["new", "task", "mine"], ["there already"]),
     ],
 )
