@@ -79,9 +79,12 @@ class OnlineProcess:
         """Return a version that it has made."""
         return read_version(self.folder, version, self._versions[version])
 
-    def ask_candidate(self) -> None:
-        """Have it propose a candidate once it has learned from all that it was handed."""
-        self._ask({"candidate": True})
+    def ask_candidate(self, now: bool) -> None:
+        """Have it propose a candidate once it has learned from all that it was handed.
+
+        now: it may leave blocks for later, from which it has not learned yet.
+        """
+        self._ask({"candidate": True, "now": now})
         self._asked += 1
 
     def candidate(self) -> Candidate | None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections import deque
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
@@ -41,13 +43,24 @@ def main() -> None:
     log_to(folder / LOG)
     try:
         with Run.open(Path(begun["run"]), following=True) as run:
-            for said in learned(run, folder, begun, iter(asked.get, None)):
+            for said in learned(run, folder, begun, in_turn(asked)):
                 answers.write(json.dumps(said) + "\n")
     except EnpireError as error:
         answers.write(json.dumps({"error": str(error)}) + "\n")
     except Exception as error:
         answers.write(json.dumps({"error": f"{type(error).__name__}: {error}"}) + "\n")
         raise
+
+
+def in_turn(asked: SimpleQueue[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield what is asked, in its order; but a candidate that is wanted now goes before blocks."""
+    waiting = deque[dict[str, Any]]()
+    while True:
+        while not waiting or not asked.empty():
+            waiting.append(asked.get())
+        said = next((each for each in waiting if each.get("now")), waiting[0])
+        waiting.remove(said)
+        yield said
 
 
 def learned(
@@ -63,16 +76,21 @@ def learned(
     learner = _learner(training, run, before)
     curve = CurveWriter(learner_curve(run.folder, begun["first"]))
     kept = checkpoint.find(STAGE)
-    version, ids = 0, list[str]()
+    version, candidates = 0, list[dict[str, Any]]()
     if kept is None:
         learner.add(())
     else:  # it may be ahead of the first blocks that are handed over again
-        version = int(kept.state[BLOCKS])
-        for _ in range(version):
-            ids += next(asked)["block"]
-        learner.restore(_episodes_of(run, ids), TrainingState(kept.tensors, kept.state["state"]))
+        version, blocks = int(kept.state[BLOCKS]), list[list[str]]()
+        while len(blocks) < version:
+            said = next(asked)
+            if "block" in said:
+                blocks.append(said["block"])
+            else:
+                candidates.append(said)
+        episodes = _episodes_of(run, list(chain.from_iterable(blocks)))
+        learner.restore(episodes, TrainingState(kept.tensors, kept.state["state"]))
         yield {"version": version, "numbers": {}} | publish(folder, version, learner.policy())
-    for said in asked:
+    for said in chain(candidates, asked):
         if "candidate" in said:
             yield publish_candidate(folder, learner.candidate())
             continue

@@ -7,6 +7,8 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from enpire.improvement import online_process
 from enpire.improvement import recipe as recipes
 from enpire.improvement.checkpoint import Checkpoint
 from enpire.improvement.online_process import FOLDER, OnlineProcess
-from enpire.improvement.online_worker import learned
+from enpire.improvement.online_worker import in_turn, learned
 from enpire.improvement.recipe import Candidate, ConfiguredRecipe
 from enpire.improvement.training_process import TrainingRequest, as_json
 from enpire.improvement.versions import KEPT, read_version
@@ -104,7 +106,7 @@ def wait_for(process: OnlineProcess, version: int) -> dict[str, np.ndarray]:
 
 
 def candidate_of(process: OnlineProcess) -> Candidate:
-    process.ask_candidate()
+    process.ask_candidate(now=False)
     until = time.monotonic() + LONG
     while (found := process.candidate()) is None:
         assert time.monotonic() < until, "no candidate came"
@@ -185,6 +187,22 @@ def test_what_it_kept_is_not_learned_again(run: Run, monkeypatch: pytest.MonkeyP
     versions, again = learned_here(run, 4)
     assert versions == [3, 4], "it went on from the third block"
     assert same(again, expected)
+    asked: list[dict[str, Any]] = [{"candidate": True}, *({"block": block(n)} for n in range(4))]
+    begun_with = as_json(run.folder, request()) | {"first": 1}
+    said = list(learned(run, folder, begun_with, iter(asked)))
+    assert ["candidate" in each for each in said] == [False, True], "it waits for what was kept"
+
+
+def test_a_candidate_that_is_wanted_now_goes_before_blocks_that_wait() -> None:
+    blocks: list[dict[str, Any]] = [{"block": [f"c{n}"]} for n in range(2)]
+    now, late = {"candidate": True, "now": True}, {"candidate": True, "now": False}
+    asked: SimpleQueue[dict[str, Any]] = SimpleQueue()
+    for each in (late, *blocks, now):
+        asked.put(each)
+    turn = in_turn(asked)
+    assert [next(turn) for _ in range(4)] == [now, late, *blocks]
+    asked.put(blocks[0])
+    assert next(turn) == blocks[0], "what comes later is heard"
 
 
 def test_one_that_fails_says_why(run: Run, tmp_path: Path) -> None:

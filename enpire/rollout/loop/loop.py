@@ -217,6 +217,7 @@ class Loop:
     def _learn(self, number: int, base: str) -> str:
         """Collect while a learner learns from what is collected; returns its candidate's name."""
         settings, recipe = self.settings, self._recipe(number)
+        live = self.stations.live or settings.pace == REAL
         seeds = stream(settings.seed, "collect", number)
         process, before = self._online.begun(number, recipe)
         collection = OnlineCollection(
@@ -230,7 +231,7 @@ class Loop:
             seeds,
             settings.collect,
             settings.target,
-            self.stations.live or settings.pace == REAL,
+            live,
         )
         errors: list[RecipeError] = []
         self.state.begin("collecting and learning", settings.collect, self._known.collected(number))
@@ -239,7 +240,7 @@ class Loop:
         self._runner.run_out(self.fleet.beside(jobs))
         for error in errors:
             raise error
-        process.ask_candidate()
+        process.ask_candidate(now=live)  # on the clock of the wall no station waits for learning
         candidate = self._await_candidate(process.candidate)
         name, asked = f"{POLICY}-{number}", self._training_request(recipe, number, base)
         text = keep(self.run_store, candidate, name, asked)

@@ -103,7 +103,7 @@ class HereOnline:
     def policy(self, version: int) -> Policy:
         return self.versions[version]
 
-    def ask_candidate(self) -> None:
+    def ask_candidate(self, now: bool) -> None:
         self.due.append(self.learner.candidate())
 
     def candidate(self) -> Candidate | None:
