@@ -22,6 +22,8 @@ from .demonstrator import Teleoperator
 from .frames import between, block_frame, hand_on, mouth, peg_pose, tip_in_hole
 
 OPEN, CLOSED = 0.25, -1.0  # gripper actions: 13 mm off each face of the head; shut
+# A seated peg cannot give way to a finger that snaps shut: the wrist felt up to 78 N.
+CLOSING = 0.1  # of a gripper action in a control period: each finger closes at 50 mm/s
 HIGH = 0.130  # of a hand whose fingers are over any peg that stands [m]
 SEATED = 0.0285  # depth of the tip at which the peg stands by itself [m]
 IN_HOLE = 0.002  # of the tip from the hole's axis, so that it is in the hole [m]
@@ -38,6 +40,8 @@ CALM = 0.7  # of a full action
 GLANCE = 6  # readings that are seen as one
 PATIENCE = 400  # control periods of one skill
 HELD = 15.0  # opening that a held peg leaves, at least [mm]
+AJAR = 26.0  # opening from which on the fingers do not touch the head [mm]
+STROKE = 80.0  # opening of the gripper action 1 [mm]
 # Of the peg from its place, at the look: beside it [mm], turned [deg], higher or lower [mm].
 ALLOWED = (2.0, 2.5, 2.0)
 
@@ -92,6 +96,7 @@ class HoldAgain(Restorer):
         self._seen: deque[Readings] = deque(maxlen=GLANCE)
         self._skill = Skill.SHUT
         self._periods = 0  # since the skill began
+        self._jaw: float | None = None  # the gripper action of the period before
 
     def clear(self, readings: Readings) -> Float32Array | None:
         """Return the next action of all skills; None once the hand holds the peg at its place."""
@@ -103,16 +108,20 @@ class HoldAgain(Restorer):
         if frame[2, 2] < UPRIGHT:
             raise ResetFailed("the peg lies: put it into the hole by hand")
         hand = hand_on(at, frame, self._grasp)
+        if self._jaw is None:  # a hand that holds the peg does not let go of it
+            opening = 1e3 * float(readings.gripper[0, 0])
+            self._jaw = 2.0 * opening / STROKE - 1.0 if opening > AJAR else CLOSED
         if not self._choose(readings, at, frame, hand):
             return None
         if self._skill is Skill.SEAT:
             felt = readings.wrist_force - self._weight
             return self._seat.act(replace(readings, wrist_force=felt))
+        opened = self._skill in (Skill.OPEN, Skill.RAISE, Skill.REACH, Skill.DESCEND)
+        self._jaw = OPEN if opened else max(CLOSED, self._jaw - CLOSING)
         action = np.zeros(7)
         action[:6] = self._twist(readings, at, frame, hand) / self._actions.scale[0]
         action[:6] *= CALM / max(float(abs(action[:6]).max()), CALM)
-        opened = self._skill in (Skill.OPEN, Skill.RAISE, Skill.REACH, Skill.DESCEND)
-        action[6] = OPEN if opened else CLOSED
+        action[6] = self._jaw
         return action.astype(np.float32)
 
     def act(self, readings: Readings) -> Float32Array | None:
@@ -143,7 +152,7 @@ class HoldAgain(Restorer):
         stands = -tip[2] > SEATED and np.hypot(*tip[:2]) < IN_HOLE
         held = 1e3 * float(readings.gripper[0, 0]) > HELD
         match self._skill:
-            case Skill.SHUT if self._periods > 12:
+            case Skill.SHUT if self._periods > 12 and self._jaw == CLOSED:
                 if not (stands or held):
                     raise ResetFailed(
                         "the hand does not hold the peg: put it into the hole by hand"
@@ -163,7 +172,7 @@ class HoldAgain(Restorer):
                 self._go(Skill.REACH)
             case Skill.REACH | Skill.DESCEND if self._arrived(readings, hand):
                 self._go(Skill.DESCEND if self._skill is Skill.REACH else Skill.GRASP)
-            case Skill.GRASP if self._periods > 15:
+            case Skill.GRASP if self._periods > 20:
                 self._go(Skill.PULL if held else Skill.OPEN)
             case Skill.PULL if tip[2] > OUT:
                 self._go(Skill.CARRY)
