@@ -23,7 +23,7 @@ from .frames import between, block_frame, hand_on, mouth, peg_pose, tip_in_hole
 
 OPEN, CLOSED = 0.25, -1.0  # gripper actions: 13 mm off each face of the head; shut
 # A seated peg cannot give way to a finger that snaps shut: the wrist felt up to 78 N.
-CLOSING = 0.1  # of a gripper action in a control period: each finger closes at 50 mm/s
+CLOSING = 0.05  # of a gripper action in a control period: each finger closes at 25 mm/s
 HIGH = 0.130  # of a hand whose fingers are over any peg that stands [m]
 SEATED = 0.0285  # depth of the tip at which the peg stands by itself [m]
 IN_HOLE = 0.002  # of the tip from the hole's axis, so that it is in the hole [m]
@@ -172,7 +172,7 @@ class HoldAgain(Restorer):
                 self._go(Skill.REACH)
             case Skill.REACH | Skill.DESCEND if self._arrived(readings, hand):
                 self._go(Skill.DESCEND if self._skill is Skill.REACH else Skill.GRASP)
-            case Skill.GRASP if self._periods > 20:
+            case Skill.GRASP if self._periods > 33:
                 self._go(Skill.PULL if held else Skill.OPEN)
             case Skill.PULL if tip[2] > OUT:
                 self._go(Skill.CARRY)
