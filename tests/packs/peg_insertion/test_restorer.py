@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from enpire.environment import Readings, Stations, build_stations
+from enpire.environment.kinematics import Kinematics
 from enpire.errors import ResetFailed
 
 
@@ -49,6 +50,49 @@ def test_a_peg_that_lies_is_left_to_a_person(stations: Stations) -> None:
     skills = task.restorer(np.random.default_rng(0), drawn[: len(task.target_names)])
     with pytest.raises(ResetFailed, match="by hand"):
         skills.clear(seen)
+
+
+@pytest.mark.parametrize("beside", [-0.0004, 0.0004])
+def test_fingers_close_gently_on_a_seated_peg_that_they_are_not_centred_on(
+    stations: Stations, beside: float
+) -> None:
+    """One finger meets it first, and the hole holds it against that finger."""
+    task, twin, control = stations.task, stations.twin, stations.control
+    drawn = task.sample(np.random.default_rng(1))
+    drawn[[2, 9, 10, 11]] = 0.0  # neither block nor hand is turned
+    placed(stations, drawn)
+    task.settle(twin, control, 0, 0.3)  # the weld of a fast reset lets go
+    (arm,), model = control.arms, twin.model
+    seat = twin.site_xpos[0, model.site("task_block").id] - (0.0, 0.0, 0.030)
+    peg = model.joint("task_peg").qposadr[0]
+    twin.qpos[0, peg : peg + 7] = *seat, 1.0, 0.0, 0.0, 0.0
+    hand = seat + np.array([0.0, beside, 0.056])
+    down = twin.site_xmat[0, arm.grasp].reshape(3, 3).copy()
+    joints = Kinematics(twin.scene.world, twin.scene.robot).solve(
+        [hand], [down], warm=control.measured(np.array([0]))[0]
+    )
+    twin.qpos[0, arm.qpos] = joints[0]
+    for finger in ("finger_left", "finger_right"):
+        twin.qpos[0, model.joint(f"arm_{finger}").qposadr[0]] = 0.025
+    control.set(0, joints, np.array([0.050]))
+    twin.forward(0)
+    twin.step([0], stations.substeps)
+    stations.sensors.begin(0, np.random.default_rng(2))
+    hanging = twin.history[0, arm.force].mean(axis=0)
+    skills = task.restorer(np.random.default_rng(0), drawn[: len(task.target_names)])
+    row, felt, opening = np.array([0]), 0.0, [1.0]
+    for _ in range(25):
+        readings, jacobian = stations.sensors.read(row, [0])
+        action = skills.clear(readings)
+        assert action is not None
+        control.apply(row, action[None], jacobian, readings.wrist_force)
+        for _ in range(stations.substeps):
+            twin.step([0], 1)
+            strike = twin.history[0, arm.force].mean(axis=0) - hanging
+            felt = max(felt, float(np.linalg.norm(strike)))
+        opening.append(float(twin.actuator_length[0, arm.gripper]))
+    assert min(opening) == pytest.approx(0.024, abs=0.0015)
+    assert 0.5 < felt < task.force_limit
 
 
 def test_the_block_stays_while_the_peg_may_be_in_it(stations: Stations) -> None:
