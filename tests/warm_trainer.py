@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from typing import IO
 
 from enpire.child_environment import child_environment
 from enpire.child_process import end_child
@@ -17,7 +18,7 @@ from enpire.improvement import training_process
 Surroundings = tuple[str, dict[str, str]]  # folder and variables
 OWN = "PYTEST_CURRENT_TEST"  # which pytest sets anew for each test
 
-_idle: list[tuple[Surroundings, subprocess.Popen[str]]] = []
+_idle: list[tuple[Surroundings, subprocess.Popen[str], IO[str]]] = []  # and what it wrote
 
 
 def _surroundings() -> Surroundings:
@@ -30,11 +31,12 @@ class WarmTrainer(training_process._Worker):
     def __init__(self) -> None:
         self._begun_in, self._kept = _surroundings(), False
         while _idle:
-            surroundings, process = _idle.pop()
+            surroundings, process, unlogged = _idle.pop()
             if surroundings == self._begun_in and process.poll() is None:
-                self._process, self._answer, self._listener = process, None, None
+                self._process, self._unlogged = process, unlogged
+                self._answer, self._listener = None, None
                 return
-            end_child(process, None)
+            end_child(process, None, unlogged)
         super().__init__()
 
     def cancel(self) -> None:
@@ -44,4 +46,4 @@ class WarmTrainer(training_process._Worker):
             super().cancel()
             return
         self._kept = True
-        _idle.append((self._begun_in, self._process))
+        _idle.append((self._begun_in, self._process, self._unlogged))
