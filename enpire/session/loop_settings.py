@@ -95,12 +95,13 @@ def _options() -> Iterator[tuple[str, tuple[Callable[[str], Any], str, str]]]:
     known = {each.name: each for each in fields(LoopSettings)}
     for name, read in READERS.items():
         default, line = known[name].default, known[name].metadata["help"]
-        shown = f"{default:g}" if isinstance(default, float) else str(default or "")
         if name == "helper":
             line += f": {HELP}"
-        elif isinstance(default, int) and not isinstance(default, bool):
-            shown = "auto" if read is number_or_auto else str(default)
-        yield name, (read, shown, line)
+        if read is number_or_auto:
+            shown = "auto"
+        else:
+            shown = f"{default:g}" if isinstance(default, float) else str(default)
+        yield name, (read, "" if read is bool else shown, line)
 
 
 SETTINGS = dict(_options())

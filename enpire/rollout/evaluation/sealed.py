@@ -116,11 +116,15 @@ class SealedExamination:
             issued = max(issued, trials)
             ahead = (episodes.get(self.job(number).id) for number in range(trials, issued))
             late = sum(not episode.success for episode in ahead if episode is not None)
-            if issued < min(self.rule.soonest(failures + late), self.rule.most):
+            if issued < self.planned(failures + late):
                 yield self.job(issued)
                 issued += 1
             else:
                 yield None
+
+    def planned(self, failures: int) -> int:
+        """Return how many episodes it takes if no more of them fail than so many."""
+        return min(self.rule.soonest(failures), self.rule.most)
 
     def counts(self, known: Mapping[str, Episode]) -> tuple[int, int]:
         """Return how many of its episodes failed so far, and how many there are."""

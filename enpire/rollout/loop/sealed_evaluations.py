@@ -79,13 +79,12 @@ class SealedEvaluations:
         controller = self._known.controller(name)
         examination = self._sealed.begin(name, controller, state.round)
         failures, done = examination.counts(known)  # of a loop that was killed within it
-        planned = min(examination.rule.soonest(failures), examination.rule.most)
-        state.begin("sealed evaluation", planned, done)
+        state.begin("sealed evaluation", examination.planned(failures), done)
         for episode in self._runner.stream(examination.due(known)):
             failures += not episode.success
             state.done += 1
             state.deciding = f"{name} on sealed seeds: {failures} failed of {state.done}"
-            state.planned = min(examination.rule.soonest(failures), examination.rule.most)
+            state.planned = examination.planned(failures)
         self._writer.flush()
         row = self._sealed.close(examination, known)
         text = f"{name}, {self._sealed.text(row)}"
