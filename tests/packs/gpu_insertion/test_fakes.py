@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
-from types import ModuleType
 
 import pytest
 
 from enpire.certification.fakes import CAMERAS, FakeResult, show
 from enpire.environment import Fake, Stations, build_stations
 from tests.graphics import verifier_cameras_of
+from tests.packs.modules import module
 
 SEED = 300
 
@@ -22,10 +21,6 @@ def stations() -> Iterator[Stations]:
     made.wait()
 
 
-def module(stations: Stations, name: str) -> ModuleType:
-    return importlib.import_module(f"{type(stations.task).__module__.rpartition('.')[0]}.{name}")
-
-
 def shown(
     stations: Stations, monkeypatch: pytest.MonkeyPatch, *names: str, genuine: bool = False
 ) -> list[FakeResult]:
@@ -33,7 +28,7 @@ def shown(
     task = stations.task
     chosen: tuple[Fake, ...] = tuple(f for f in task.fakes() if f.name in names)
     if genuine:
-        chosen = (module(stations, "fakes").genuine(task._kinematics),)
+        chosen = (module(stations.task, "fakes").genuine(task._kinematics),)
     monkeypatch.setattr(task, "fakes", lambda: chosen)
     return list(show(stations, [SEED], None))
 
@@ -82,7 +77,7 @@ def test_a_hand_that_leans_on_a_seated_card_is_what_is_wrong(
 def test_the_truth_finds_a_verifier_that_asks_for_no_clearance(
     stations: Stations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module(stations, "verify"), "CLEAR", -100.0)
+    monkeypatch.setattr(module(stations.task, "verify"), "CLEAR", -100.0)
     (result,) = shown(stations, monkeypatch, "leant on")
     assert result.said
     assert not result.was
@@ -91,7 +86,7 @@ def test_the_truth_finds_a_verifier_that_asks_for_no_clearance(
 def test_the_verifier_finds_a_wrong_threshold_in_the_truth(
     stations: Stations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module(stations, "truth"), "TOUCH", 1e3)
+    monkeypatch.setattr(module(stations.task, "truth"), "TOUCH", 1e3)
     (result,) = shown(stations, monkeypatch, "leant on")
     assert result.was
     assert not result.said

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-from types import ModuleType
-
 import pytest
 
 from enpire.certification.fakes import show
 from enpire.environment import Stations, build_stations
+from tests.packs.modules import module
 
 SEED = 300
 
@@ -16,10 +14,6 @@ SEED = 300
 @pytest.fixture(scope="module")
 def stations() -> Stations:
     return build_stations("peg_insertion", 1, 1)
-
-
-def module(stations: Stations, name: str) -> ModuleType:
-    return importlib.import_module(f"{type(stations.task).__module__.rpartition('.')[0]}.{name}")
 
 
 def test_no_fake_deceives_sensors_or_truth(stations: Stations) -> None:
@@ -37,7 +31,7 @@ def test_a_seated_peg_that_is_written_so_is_a_success(
     stations: Stations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kinematics = stations.task._kinematics  # type: ignore[attr-defined]
-    genuine = module(stations, "fakes").genuine(kinematics)
+    genuine = module(stations.task, "fakes").genuine(kinematics)
     monkeypatch.setattr(stations.task, "fakes", lambda: (genuine,))
     (result,) = show(stations, [SEED], None)
     assert result.said, result.reason

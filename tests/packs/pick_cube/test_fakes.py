@@ -10,9 +10,8 @@ from enpire.environment import Fake, Stations, build_stations, load_task
 from enpire.packs import find
 from enpire.types import Predicate
 from tests.graphics import verifier_cameras_of
+from tests.packs.modules import module
 from tests.packs.truths import made, shown
-
-from .modules import module
 
 NAMES = tuple(fake.name for fake in load_task(find("tasks", "pick_cube")).fakes())
 

@@ -21,8 +21,7 @@ from enpire.environment import (
 )
 from enpire.types import FloatArray, Outcome, PredicateState, Purpose, Verdict
 from tests.graphics import verifier_cameras_of
-
-from .modules import module
+from tests.packs.modules import module
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ import pytest
 
 from enpire.certification.fakes import FakeResult, show
 from enpire.environment import Fake, Stations
+from tests.packs.modules import module
 from tests.packs.truths import shown
-
-from .modules import module
 
 
 def placed(stations: Stations, x: float = 0.0) -> Fake:

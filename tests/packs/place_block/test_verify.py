@@ -8,8 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from enpire.environment import Evidence, Readings, Stations, Task
 from enpire.types import Outcome
-
-from .modules import module
+from tests.packs.modules import module
 
 PERIOD = 0.04
 PAD = np.array([0.46, -0.08, 0.0])

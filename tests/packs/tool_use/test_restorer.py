@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import replace
 
 import numpy as np
@@ -13,13 +12,9 @@ from enpire.environment import Job, ResetMode, Stations, build_stations
 from enpire.environment.kinematics import Kinematics
 from enpire.errors import ResetFailed
 from enpire.types import Episode, Float32Array, Outcome, Purpose
+from tests.packs.modules import module
 
 pytestmark = pytest.mark.medium
-
-
-def module(stations: Stations, name: str):  # type: ignore[no-untyped-def]
-    package = type(stations.task).__module__.rpartition(".")[0]
-    return importlib.import_module(f"{package}.{name}")
 
 
 class Leaves:
@@ -78,7 +73,7 @@ def test_the_cutter_is_brought_back_and_a_new_tie_with_it(mess: tuple[float, ...
     wanted = stations.task.sample(rng)
     twin, model = stations.twin, stations.twin.model
     assert twin.eq_active[0, model.equality("task_strap").id], "a new tie"
-    layout, task = module(stations, "layout"), module(stations, "task")
+    layout, task = module(stations.task, "layout"), module(stations.task, "task")
     stand = twin.site_xpos[0, model.site("task_stand").id]
     np.testing.assert_allclose(stand[:2], task.STAND_AT[:2] + wanted[4:6], atol=1e-9)
     sites = [model.site(f"task_{name}").id for name in ("cutter", "jaw")]
@@ -110,12 +105,14 @@ def test_the_feeder_waits_while_something_is_in_its_way() -> None:
     stations.twin.forward(0)
     assert twin.eq_active[0, strap]
     clamp = task._position[0, task._fixed[0]]
-    np.testing.assert_allclose(clamp, module(stations, "task").CLAMP_AT + second[:3], atol=1e-9)
+    np.testing.assert_allclose(
+        clamp, module(stations.task, "task").CLAMP_AT + second[:3], atol=1e-9
+    )
 
 
 def test_a_hand_that_points_down_leans_as_far_as_the_arm_needs() -> None:
     stations = build_stations("tool_use", 1, 1)
-    finding, layout = module(stations, "finding"), module(stations, "layout")
+    finding, layout = module(stations.task, "finding"), module(stations.task, "layout")
     scene = stations.twin.scene
     kinematics = Kinematics(scene.world, scene.robot, iterations=150)
     left = np.array([0.30, 0.30, 0.25])
@@ -138,12 +135,12 @@ def test_a_hand_that_points_down_leans_as_far_as_the_arm_needs() -> None:
 
 
 def test_a_frame_that_does_not_point_down_does_not_lean() -> None:
-    finding = module(build_stations("tool_use", 1, 1), "finding")
+    finding = module(build_stations("tool_use", 1, 1).task, "finding")
     np.testing.assert_array_equal(finding.leaning(np.eye(3), np.zeros(3)), np.eye(3))
 
 
 def test_a_hand_is_set_upright_round_its_own_axis() -> None:
-    finding = module(build_stations("tool_use", 1, 1), "finding")
+    finding = module(build_stations("tool_use", 1, 1).task, "finding")
     at = np.array([0.4, -0.1, 0.3])
     turned = Rotation.from_euler("ZYX", (finding.azimuth(at), 0.4, -1.3)).as_matrix()
     frame = finding.unrolled(turned, at)
@@ -161,8 +158,8 @@ def lies(stations: Stations, at: tuple[float, ...], turned: Rotation):  # type: 
     target = task.sample(np.random.default_rng(0))[: len(task.target_names)]
     half = [(turned * Rotation.from_euler("x", side * 0.2)).as_matrix() for side in (-1, 1)]
     names = ("CLAMP_AT", "STAND_AT", "STRAP_AT")
-    clamp, stand, strap = (getattr(module(stations, "task"), name) for name in names)
-    seen = module(stations, "finding").Situation(
+    clamp, stand, strap = (getattr(module(stations.task, "task"), name) for name in names)
+    seen = module(stations.task, "finding").Situation(
         pivot=np.array(at),
         frame=turned.as_matrix(),
         halves=np.array(half),
@@ -194,7 +191,9 @@ def test_one_that_leans_is_taken_along_its_hinge_and_set_upright_before_it_is_li
 def test_a_hand_does_not_come_along_the_hinge_where_joint_5_would_be_at_its_stop() -> None:
     stations = build_stations("tool_use", 1, 1)
     seen, skills = lies(stations, (0.42, -0.05, 0.12), Rotation.from_euler("x", -0.9))
-    assert np.isinf(module(stations, "finding").bend(seen.handles - (0.075, 0, 0), np.eye(3)[0]))
+    assert np.isinf(
+        module(stations.task, "finding").bend(seen.handles - (0.075, 0, 0), np.eye(3)[0])
+    )
     skills._plan(seen)
     assert skills._hand.moves[-1].frame[2, 0] == pytest.approx(-1.0)
 
@@ -202,10 +201,10 @@ def test_a_hand_does_not_come_along_the_hinge_where_joint_5_would_be_at_its_stop
 def test_a_hand_that_has_touched_something_on_its_way_closes_there() -> None:
     stations = build_stations("tool_use", 1, 1)
     _, skills = lies(stations, (0.42, -0.05, 0.12), Rotation.identity())
-    move, to = module(stations, "moving").Move, np.array([0.40, -0.10, 0.10])
+    move, to = module(stations.task, "moving").Move, np.array([0.40, -0.10, 0.10])
     skills._hand.moves.extend([move(to, np.eye(3), -1.0, gentle=True), move(to, np.eye(3), 0.15)])
     skills._hand.grip = -1.0
-    hand = module(stations, "layout").HAND
+    hand = module(stations.task, "layout").HAND
     for felt in (0.0, 10.0):
         readings = Felt((0.40, -0.10, 0.15), (0.0, 0.0, felt), hand)
         readings.joints = np.full((1, 2, 6), 0.8)
@@ -217,10 +216,10 @@ def test_a_hand_that_has_touched_something_on_its_way_closes_there() -> None:
 def test_a_hand_that_comes_no_nearer_has_touched_what_holds_it_up(felt: float) -> None:
     stations = build_stations("tool_use", 1, 1)
     _, skills = lies(stations, (0.42, -0.05, 0.12), Rotation.identity())
-    moving, hand = module(stations, "moving"), skills._hand
-    frame, to = module(stations, "finding").down(0.0), np.array([0.40, -0.10, 0.0125])
+    moving, hand = module(stations.task, "moving"), skills._hand
+    frame, to = module(stations.task, "finding").down(0.0), np.array([0.40, -0.10, 0.0125])
     hand.moves.extend([moving.Move(to, frame, 0.95, gentle=True), moving.Move(to, frame, 0.15)])
-    readings = Felt((0.40, -0.10, 0.025), (0.0,) * 3, frame @ module(stations, "layout").HAND)
+    readings = Felt((0.40, -0.10, 0.025), (0.0,) * 3, frame @ module(stations.task, "layout").HAND)
     readings.joints = np.full((1, 2, 6), 0.8)
     hand.step(readings)
     readings.wrist_force[0, 1, 2] = -felt
@@ -245,8 +244,8 @@ def test_a_level_hand_whose_arm_runs_into_a_stop_gives_up(stop: float) -> None:
     stations = build_stations("tool_use", 1, 1)
     _, skills = lies(stations, (0.42, -0.05, 0.12), Rotation.identity())
     to = np.array([0.40, -0.10, 0.12])
-    skills._hand.moves.append(module(stations, "moving").Move(to, np.eye(3), 0.95))
-    readings = Felt((0.40, -0.10, 0.25), (0.0,) * 3, module(stations, "layout").HAND)
+    skills._hand.moves.append(module(stations.task, "moving").Move(to, np.eye(3), 0.95))
+    readings = Felt((0.40, -0.10, 0.25), (0.0,) * 3, module(stations.task, "layout").HAND)
     readings.joints = np.zeros((1, 2, 6))
     readings.joints[0, 1] = 0.5, 1.5, 0.5, np.pi / 2 - stop - 0.005, 0.3, 0.0
     assert skills._hand.step(readings) is not None
@@ -291,7 +290,7 @@ def test_one_that_lies_the_wrong_way_round_is_taken_by_both_handles_and_turned()
     skills._plan(held)
     *_, lays, opens, _ = skills._hand.moves
     turned = lays.frame @ lifts.frame.T @ seen.frame[:, 2]
-    finding = module(stations, "finding")
+    finding = module(stations.task, "finding")
     off = finding.azimuth(finding.ROOM) - np.arctan2(turned[1], turned[0])
     assert abs(finding.wrap(off)) < 1.5, "where the wrist then brings it upright"
     assert opens.grip > 0.9
@@ -307,7 +306,7 @@ def test_a_hand_does_not_go_for_what_lies_out_of_its_reach() -> None:
 
 def test_a_cutter_that_stands_in_its_stand_is_let_go_of_before_it_is_taken_anew() -> None:
     stations = build_stations("tool_use", 1, 1)
-    layout, task = module(stations, "layout"), module(stations, "task")
+    layout, task = module(stations.task, "layout"), module(stations.task, "task")
     at = task.STAND_AT + np.array([0.0, 0.0, layout.STANDING + 0.006])
     seen, skills = lies(stations, tuple(at), Rotation.identity())
     skills._hand.grip, skills._first = 0.15, False
@@ -320,7 +319,7 @@ def test_a_cutter_that_stands_in_its_stand_is_let_go_of_before_it_is_taken_anew(
 
 def test_a_cutter_that_is_pitched_is_laid_down_where_the_wrist_does_not_lower_it() -> None:
     stations = build_stations("tool_use", 1, 1)
-    finding, restorer = module(stations, "finding"), module(stations, "restorer")
+    finding, restorer = module(stations.task, "finding"), module(stations.task, "restorer")
     for pitch in (0.0, 0.2):
         seen, skills = lies(stations, (0.42, -0.04, 0.167), Rotation.from_euler("y", pitch))
         seen = replace(seen, hand=seen.handles)
@@ -334,8 +333,8 @@ def test_a_cutter_that_is_pitched_is_laid_down_where_the_wrist_does_not_lower_it
 
 def test_a_hand_takes_a_cutter_from_its_stand_no_further_up_than_its_wrist_bends() -> None:
     stations = build_stations("tool_use", 1, 1)
-    finding, layout = module(stations, "finding"), module(stations, "layout")
-    at = module(stations, "task").STAND_AT + np.array([0.0, 0.0, layout.STANDING])
+    finding, layout = module(stations.task, "finding"), module(stations.task, "layout")
+    at = module(stations.task, "task").STAND_AT + np.array([0.0, 0.0, layout.STANDING])
     for leans in (0.0, -0.1):  # to the robot: the hand has to come from further below
         seen, skills = lies(stations, tuple(at), Rotation.from_euler("y", leans))
         skills._grasp = np.array([0.0, 0.0, -0.1])
@@ -355,7 +354,7 @@ class Felt:
 
 def test_a_hand_retreats_backwards_and_up_and_gives_way_to_what_it_feels() -> None:
     stations = build_stations("tool_use", 1, 1)
-    retreat, layout = module(stations, "retreat"), module(stations, "layout")
+    retreat, layout = module(stations.task, "retreat"), module(stations.task, "layout")
     level = layout.HAND  # approach along x
     way, _ = retreat.Retreat(0.26).step(Felt((0.43, -0.1, 0.15), (0.0, 0.0, 0.0), level))
     assert way[0] < 0.0 < way[2]
@@ -368,7 +367,7 @@ def test_a_hand_retreats_backwards_and_up_and_gives_way_to_what_it_feels() -> No
 
 def test_a_hand_that_does_not_come_up_tries_other_ways_and_gives_up_in_the_end() -> None:
     stations = build_stations("tool_use", 1, 1)
-    retreat, layout = module(stations, "retreat"), module(stations, "layout")
+    retreat, layout = module(stations.task, "retreat"), module(stations.task, "layout")
     one, ways = retreat.Retreat(0.26), []
     while (step := one.step(Felt((0.43, -0.1, 0.15), (0.0,) * 3, layout.HAND))) is not None:
         ways.append(np.sign(np.round(step[0], 6)))

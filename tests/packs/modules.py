@@ -1,4 +1,4 @@
-"""The modules of the pack."""
+"""The modules of a task's pack."""
 
 from __future__ import annotations
 
