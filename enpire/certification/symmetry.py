@@ -9,11 +9,22 @@ import torch
 from scipy.spatial.transform import Rotation
 from torch import Tensor
 
-from enpire.environment import Displacement, Face, Readings, Stations, Symmetry, Task, read_symmetry
+from enpire.certification.mirror import MirroredScene
+from enpire.environment import (
+    Displacement,
+    Face,
+    Heading,
+    Readings,
+    Stations,
+    Symmetry,
+    Task,
+    read_symmetry,
+)
 from enpire.errors import PackError
 from enpire.improvement.displacement import held_back, seen_elsewhere, way_to
-from enpire.improvement.scene_symmetry import moved_by
+from enpire.improvement.scene_symmetry import mirrored, moved_by
 from enpire.packs.finder import SYMMETRY
+from enpire.policies.heading import turn_plane
 from enpire.types import Float32Array, FloatArray
 
 STARTS = 4  # initial conditions that are looked at
@@ -37,6 +48,9 @@ def require_symmetry(stations: Stations) -> None:
     pivot = np.zeros(3)  # the turn is about the first point's centre
     if symmetry.points:
         pivot[:2] = symmetry.points[0].centre[:2]
+    if symmetry.heading is not None:
+        _require_heading(stations, symmetry.heading)
+    mirror = None if symmetry.mirror is None else MirroredScene(stations, symmetry.mirror)
     for _ in range(STARTS):
         readings = _start(stations, rng)
         seen = task.observe(readings)
@@ -44,6 +58,8 @@ def require_symmetry(stations: Stations) -> None:
         said = _transformed_observation(symmetry, seen, turn, shift)
         where = f"the scene is turned by {turn:.2f} rad and shifted by {shift.tolist()} m"
         _require_alike(task, where, seen, said, expected)
+        if mirror is not None:
+            _require_mirror(task, symmetry, mirror, mirror.apart(readings, rng))
         if symmetry.displaced is None:
             continue
         by = rng.uniform(-1.0, 1.0, 3) * symmetry.displaced.hand.by
@@ -54,6 +70,52 @@ def require_symmetry(stations: Stations) -> None:
         _require_alike(task, where, seen, said, expected)
         if (face := symmetry.displaced.face) is not None:
             _require_face(task, symmetry.displaced, face, readings, history)
+
+
+def _require_mirror(
+    task: Task, symmetry: Symmetry, scene: MirroredScene, readings: Readings
+) -> None:
+    """Raise PackError unless a mirrored scene is observed as the pack says."""
+    seen = task.observe(readings)
+    history = torch.from_numpy(seen)[:, None]
+    actions = torch.zeros(1, 1, task.actions.size)
+    said, _ = mirrored(symmetry, scene.mirror, history, actions)
+    expected = task.observe(scene.mirrored(readings))
+    _require_alike(task, "the scene is mirrored", seen, said[:, 0].numpy(), expected)
+
+
+def _require_heading(stations: Stations, heading: Heading) -> None:
+    """Raise PackError unless cosine, sine and vectors turn with the whole scene.
+
+    Some vectors are places, from a point that the pack does not name: how they differ between two
+    scenes turns, too.
+    """
+    task, rng, still = stations.task, np.random.default_rng(0), np.zeros(3)
+    starts = [_start(stations, rng) for _ in range(STARTS)]
+    seen, expected = (
+        np.concatenate([task.observe(each) for each in scenes])
+        for scenes in (starts, [_carried(each, TURN, still, still) for each in starts])
+    )
+    length = np.hypot(seen[:, heading.cosine], seen[:, heading.sine])
+    if abs(length - 1.0).max() > CLOSE:
+        names = [task.observation_names[at] for at in (heading.cosine, heading.sine)]
+        raise PackError(
+            f"{task.folder / SYMMETRY} [heading]: {' and '.join(names)} are no cosine and sine: "
+            f"their length is {length.min():.3f} to {length.max():.3f}"
+        )
+    turned = torch.from_numpy(seen)[:, None]
+    turn = torch.full((len(seen), 1), TURN)
+    for plane in ((heading.cosine, heading.sine), *heading.seen):
+        turn_plane(turned, plane, turn.cos(), turn.sin())
+    said = expected.copy()
+    own = [heading.cosine, heading.sine]
+    said[:, own] = turned[:, 0].numpy()[:, own]
+    vectors = [entry for plane in heading.seen for entry in plane]
+    off = turned[:, 0].numpy()[:, vectors] - expected[:, vectors]
+    said[:, vectors] += off - off[0]
+    for before, row, after in zip(seen, said, expected, strict=True):
+        where = f"the scene is turned by {TURN:.2f} rad"
+        _require_alike(task, where, before[None], row[None], after[None])
 
 
 def _require_face(

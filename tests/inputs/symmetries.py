@@ -73,6 +73,7 @@ def replaced(was: str, put: Callable[[Path], object]) -> Callable[[Path], object
 
 
 cube, box, push, tie = map(of, ("pick_cube", "pin_box", "push_t", "zip_tie"))
+SIGNS_LIST = 'signs = ["block_sin", "goal_in_block_x", "near_x", "near_yaw", "hand_in_block_x"]'
 VECTORS, SIGNS = 'vectors = ["cube_from_hand"', '"near_x"'
 ALL = (
     cube("as it should be", "turn", "turn", "Symmetry", TAKEN),
@@ -92,6 +93,15 @@ ALL = (
     box("a table of no such name", "[rotations]", "[rotation]", "do you mean rotations"),
     box("a flag in quotes", "sines = false", 'sines = "false"', "expected bool"),
     push("a mirror in degrees", "axis = 2.3562", "axis = 135", "axis must be within 6.3 rad"),
+    push(
+        "a mirror through nothing", "through = [0.2, 0.0] # [m]\n", "", "through must be 2 numbers"
+    ),
+    push("a mirror through a place in mm", "[0.2, 0.0]", "[200, 0]", "through must be within 10 m"),
+    push("a mirror through a point in space", "[0.2, 0.0]", "[0.2, 0, 0]", "must be 2 numbers"),
+    push("a hand across no axis", 'hand = "y"', 'hand = "Y"', "hand is 'Y'; it is one of x, y, z"),
+    push("a hand across a number", 'hand = "y"', "hand = 1", "hand is 1, expected str"),
+    push("a mirror of nothing's own", "[mirror.across]", "[mirror.acros]", "do you mean across"),
+    push("no sign at all", SIGNS_LIST, "signs = []", "signs must be a list of strings"),
     push("a sign twice", SIGNS, '"block_sin"', "have block_sin twice"),
     push("a sign of a vector", SIGNS, '"hand_x"', "have hand_x twice"),
     push("a sign of nothing", SIGNS, '"near"', "observes no near"),

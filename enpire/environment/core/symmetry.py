@@ -38,6 +38,7 @@ from enpire.packs.finder import SYMMETRY
 from enpire.packs.toml import REACH, Table
 
 TURNS = ("rx", "ry", "rz")
+AXES = ("x", "y", "z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +61,14 @@ class Mirror:
     """An upright plane that the scene may be mirrored in.
 
     axis: which way the plane runs, from the world's x [rad]. signs: entries of an observation that
-    change their sign.
+    change their sign. through: a point of the plane [m]. across: hands and objects by name, and
+    which of its own axes (0, 1, 2) each is its own mirror image across.
     """
 
     axis: float
     signs: tuple[int, ...]
+    through: tuple[float, float] = (0.0, 0.0)
+    across: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,13 +230,25 @@ def _mirror(
         if table.has(other):
             raise PackError(f"{table.where}: {other} cannot be mirrored: leave mirror out")
     said = table.table("mirror")
-    said.require_known("axis", "signs")
+    said.require_known("axis", "signs", "through", "across")
     axis, signs = said.number("axis"), [names.entry(name) for name in said.texts("signs")]
     said.require_within("axis", (axis,), LARGEST, "rad, no degrees")
+    through = said.numbers("through", 2)
+    said.require_within("through", through, REACH, "m, no mm")
+    across = said.table("across")
+    own = {name: across.text(name) for name in across.names}
+    for name, letter in own.items():
+        if letter not in AXES:
+            raise PackError(f"{across.where}: {name} is {letter!r}; it is one of {', '.join(AXES)}")
     names.require_once(
         [*signs, *(entry for plane in vectors for entry in plane)], "vectors and signs of mirror"
     )
-    return Mirror(axis, tuple(signs))
+    return Mirror(
+        axis,
+        tuple(signs),
+        (through[0], through[1]),
+        tuple((name, AXES.index(letter)) for name, letter in own.items()),
+    )
 
 
 def _heading(
