@@ -19,7 +19,7 @@ PICTURES = "observation.images."  # and a camera's name
 WHOLE = "privileged"  # the task's observation beside pictures: no policy of LeRobot's takes it
 SUCCESS, SEED, POLICY = "success", "seed", "policy"
 DONE = "next.done"
-_SINGLE = {
+STANDARD = {
     "next.reward": "float32",
     "next.success": "bool",  # true at the last frame of a success, as LeRobot's own
     DONE: "bool",
@@ -91,7 +91,7 @@ class Layout:
             **pictures,
             **{
                 name: {"dtype": kind, "shape": (1,), "names": None}
-                for name, kind in _SINGLE.items()
+                for name, kind in STANDARD.items()
             },
         }
 

@@ -32,6 +32,7 @@ from enpire.datasets.joints import (
     resampled,
 )
 from enpire.datasets.tables import pointing_columns, require_pointed
+from enpire.datasets.undeclared import told_columns
 from enpire.environment.core.policy_cameras import EVERY
 from enpire.errors import StoreError
 from enpire.real_path import real_path
@@ -106,6 +107,7 @@ def demonstrations(
         ),
         "" if source.cameras is None else source.cameras.said,
         "without its pictures" if pictures else "",
+        told_columns(source.frames, source.about),
     ]
     return Imported(episodes, tuple(text for text in assumed if text))
 

@@ -99,6 +99,40 @@ def more_column(name: str, values: Any) -> Spoil:
     return spoil
 
 
+def hidden_column(name: str, values: Any) -> Spoil:
+    """A column that the description has not."""
+    return lambda made: made.columns.update({name: values})
+
+
+def described(name: str, dtype: str) -> Spoil:
+    """A column that the description has, and no file."""
+    about = {"dtype": dtype, "shape": [1], "names": None}
+    return lambda made: made.info["features"].update({name: about})
+
+
+def in_one_file(name: str) -> Spoil:
+    """A column that is described, and that the second of two data files lacks."""
+
+    def spoil(made: Made) -> None:
+        described(name, "float32")(made)
+        for episode in made.episodes[2:]:
+            episode["data/file_index"] = 1
+
+    return spoil
+
+
+def split_in_two(name: str) -> Callable[[Path], object]:
+    """The second half of the rows in a file of its own; the first has one more column."""
+
+    def spoil(folder: Path) -> None:
+        whole = pq.read_table(folder / DATA)
+        first = whole.slice(0, 20)
+        pq.write_table(first.append_column(name, pa.array([0.0] * 20)), folder / DATA)
+        pq.write_table(whole.slice(20), folder / DATA.replace("file-000", "file-001"))
+
+    return spoil
+
+
 def every_episode(name: str, by: int) -> Spoil:
     """Episodes are called otherwise, by their table and by their rows."""
 
@@ -255,6 +289,40 @@ MORE = (
     one("all episodes for training", info(splits={"train": "0:4"}), "by next.success", TAKEN),
     one("fewer episodes for training", info(splits={"train": "0:3"}), "whatever its splits", TOLD),
     one("splits that are a list", info(splits=["train"]), "by next.success", TAKEN),
+    *(
+        one(f"a column {name} that is not described", hidden_column(name, values), f"lack {name}, ")
+        for name, values in (
+            ("success", np.ones(40, bool)),
+            ("next.done", np.zeros(40, bool)),
+            ("intervention", np.ones(40, bool)),
+            ("seed", np.arange(40)),
+            ("verdict", ["failure"] * 40),
+            ("privileged", np.ones((40, 4), np.float32)),
+        )
+    ),
+    *(
+        one(
+            f"a column {name} that nothing describes",
+            hidden_column(name, np.ones(40)),
+            f"info.json does not describe: {name[:80]}, not read",
+            TOLD,
+        )
+        for name in ("Success", "tactile", "x" * 500, "naïve", "\u0430ction")
+    ),
+    one(
+        "what is described, and in no file",
+        described("next.reward", "float32"),
+        "no column for what meta/info.json describes: next.reward",
+        TOLD,
+    ),
+    one("a video, which is no column", described("observation.film", "video"), "by", TAKEN),
+    one(
+        "a column that some files lack",
+        in_one_file("next.reward"),
+        "no column for what .*: next.reward",
+        TOLD,
+        after=split_in_two("next.reward"),
+    ),
     one("an action of nothing", column("action", one_missing(7)), "frame 7: action has no value"),
     one(
         "an entry of nothing",
