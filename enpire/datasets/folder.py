@@ -28,6 +28,7 @@ DATA_PATH = "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
 INDEX, FRAME, EPISODE, TIME = "index", "frame_index", "episode_index", "timestamp"
 PLACES = (INDEX, FRAME, EPISODE, TIME)  # columns that say where a frame belongs
 LONGEST_PATH = 1000  # letters
+MISSING, UNEVEN = 0.5, 0.2  # of a frame that a time may be off: none is missing; all are even
 FASTEST = 1e5  # frames a second that make sense, at most
 # What a path of data may name, and how many digits wide: it comes from a file of somebody else's.
 _FIELD = re.compile(r"\{(chunk_index|file_index)(:0?\d{0,2}d)?\}")
@@ -235,9 +236,14 @@ def columns_there(folder: Path, description: Description) -> tuple[str, ...]:
 
 def columns_of(path: Path) -> tuple[str, ...]:
     """The columns of one file; raises StoreError if it is missing or broken."""
+    return tuple(schema_of(path).names)
+
+
+def schema_of(path: Path) -> pa.Schema:
+    """The columns of one file with their types; raises StoreError if it is missing or broken."""
     _require_file(path)
     try:
-        return tuple(pq.read_schema(path).names)
+        return pq.read_schema(path)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from error
 
@@ -268,24 +274,31 @@ def files_left_out(frames: Frames) -> tuple[Path, ...]:
     return tuple(p for p in parquet_files(frames.folder / "data") if p.resolve() not in known)
 
 
-def require_paced(frames: Frames, rates: Sequence[float]) -> None:
-    """Raises StoreError unless frames follow one another at one of these rates [Hz]."""
+def require_paced(frames: Frames, rates: Sequence[float]) -> str:
+    """Tell of frames that are early or late, though none is missing at one of these rates [Hz].
+
+    Raises:
+        StoreError: frames follow one another at none of them.
+    """
     stamps = frames.single(TIME)
-    found = [_out_of_pace(frames, stamps, rate) for rate in rates]
+    found = [_out_of_pace(frames, stamps, rate, MISSING) for rate in rates]
     if all(found):
-        raise StoreError(f"{frames.folder}: {found[0]}")
+        raise StoreError(f"{frames.folder}: {found[0]}: a gap, or another rate")
+    uneven = [_out_of_pace(frames, stamps, rate, UNEVEN) for rate in rates]
+    return f"{uneven[0]}: frames are taken as evenly spaced" if all(uneven) else ""
 
 
-def _out_of_pace(frames: Frames, stamps: FloatArray, rate: float) -> str:
+def _out_of_pace(frames: Frames, stamps: FloatArray, rate: float, most: float) -> str:
+    """Say which frame is off its time, by more than a share `most` of a frame; or nothing."""
     for extent in frames.extents:
         mine = stamps[extent.first : extent.end]
         due = mine[0] + np.arange(len(mine)) / rate
-        off = ~(np.abs(mine - due) <= 0.5 / rate)  # true of what is no number, too
+        off = ~(np.abs(mine - due) <= most / rate)  # true of what is no number, too
         if off.any():
             frame = int(np.argmax(off))
             return (
                 f"episode {extent.index}, frame {frame}: its {TIME} is {mine[frame]:g} s where "
-                f"{due[frame]:g} s was due at {rate:g} frames a second: a gap, or another rate"
+                f"{due[frame]:g} s was due at {rate:g} frames a second"
             )
     return ""
 
@@ -394,7 +407,7 @@ def _unreadable(path: Path, error: Exception) -> StoreError:
 
 def _count(path: Path, said: dict[str, Any], name: str) -> int | None:
     value: int | None = said.get(name)
-    if value is not None and (not isinstance(value, int) or value < 0):
+    if value is not None and (type(value) is not int or value < 0):
         raise StoreError(f"{path}: {name} is {value!r}, and no count")
     return value
 
@@ -403,6 +416,13 @@ def _whole(column: pa.ChunkedArray) -> Any:
     whole = column.combine_chunks()
     if isinstance(whole, pa.ChunkedArray):  # of no rows, or too many for one array
         whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], column.type)
+    if isinstance(whole.type, pa.FixedShapeTensorType):
+        order = whole.type.permutation
+        if order is not None and list(order) != sorted(order):
+            raise StoreError(
+                f"a column of tensors of shape {whole.type.shape}, stored in the order {order}: "
+                "write it as plain lists of numbers"
+            )
     return whole.storage if isinstance(whole, pa.ExtensionArray) else whole
 
 

@@ -32,6 +32,7 @@ from enpire.datasets.joints import (
     resampled,
 )
 from enpire.datasets.tables import pointing_columns, require_pointed
+from enpire.datasets.told_statistics import told_statistics
 from enpire.datasets.undeclared import told_columns
 from enpire.environment.core.policy_cameras import EVERY
 from enpire.errors import StoreError
@@ -107,7 +108,9 @@ def demonstrations(
         ),
         "" if source.cameras is None else source.cameras.said,
         "without its pictures" if pictures else "",
-        told_columns(source.frames, source.about),
+        *told_columns(source.frames, source.about),
+        source.even,
+        *(told_statistics(source.frames, each.column) for each in source.chosen),
     ]
     return Imported(episodes, tuple(text for text in assumed if text))
 
@@ -118,8 +121,9 @@ class _Source:
 
     about: what it says of itself. chosen: entries of its columns of observations and of actions.
     arms: by which its joint positions are understood; None: it speaks as the task does. fps: its
-    rate, and paced: what was assumed of it. cameras: of its pictures, where policies see. beside:
-    its column of all that the task shows beside joints, which are its last entries; or none.
+    rate, paced: what was assumed of it, and even: of its times. cameras: of its pictures, where
+    policies see. beside: its column of all that the task shows beside joints, which are its last
+    entries; or none.
     """
 
     frames: Frames
@@ -128,6 +132,7 @@ class _Source:
     arms: ArmModel | None
     fps: float
     paced: str
+    even: str
     cameras: CameraColumns | None
     beside: tuple[str, ...] = ()
 
@@ -188,10 +193,10 @@ def _read(
     beside = _beside(features, wanted, arms)
     columns = list(dict.fromkeys([seen, ACTION, *beside, *success, *told, *more, *pointing]))
     frames = read_frames(folder, about, columns)
-    require_paced(frames, (fps, about.fps))
+    even = require_paced(frames, (fps, about.fps))
     notices.require_ends(frames, features)
     require_pointed(frames, about, pointing)
-    return _Source(frames, about, (observed, done), arms, fps, paced, cameras, beside)
+    return _Source(frames, about, (observed, done), arms, fps, paced, even, cameras, beside)
 
 
 def _beside(

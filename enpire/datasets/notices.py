@@ -14,7 +14,7 @@ from enpire.datasets import recording_faults, replays, strides
 from enpire.datasets.columns import DONE, OBSERVED, PICTURES, SEED
 from enpire.datasets.compatibility import LEAST, STILL, TaskInterface
 from enpire.datasets.folder import Description, Frames, files_left_out
-from enpire.datasets.tables import TASK, task_texts
+from enpire.datasets.tables import TASK, episode_texts, task_texts
 from enpire.errors import StoreError
 from enpire.types import FloatArray
 
@@ -157,11 +157,15 @@ def _tasks(frames: Frames, features: Mapping[str, Any]) -> str:
 
 def _instruction(frames: Frames, wanted: TaskInterface) -> str:
     """The words of another task: by them alone a policy of language and sight knows what to do."""
-    if not wanted.instruction or TASK not in frames.table.column_names:
+    if not wanted.instruction:
         return ""
-    texts = task_texts(frames.folder)
-    used = [texts.get(int(index), "") for index in np.unique(frames.single(TASK))]
-    other = [text for text in used if text and _letters(text) != _letters(wanted.instruction)]
+    used = episode_texts(frames.folder)
+    if TASK in frames.table.column_names:
+        texts = task_texts(frames.folder)
+        used |= {texts.get(int(index), "") for index in np.unique(frames.single(TASK))}
+    other = [
+        text for text in sorted(used) if text and _letters(text) != _letters(wanted.instruction)
+    ]
     if not other:
         return ""
     more = f" and {len(other) - 1} more" if len(other) > 1 else ""

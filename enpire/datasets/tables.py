@@ -12,12 +12,14 @@ import numpy as np
 import pyarrow.types as kinds
 
 from enpire.datasets.folder import (
+    EPISODES,
     INFO,
     PLACES,
     Description,
     Frames,
     columns_of,
     columns_there,
+    parquet_files,
     read_table,
 )
 from enpire.errors import StoreError
@@ -25,6 +27,7 @@ from enpire.types import FloatArray
 
 ENDING, TASK = "_index", "task_index"
 TEXTS = "task", "__index_level_0__"  # columns of a task's words; the second as pandas writes it
+OF_EPISODE = "tasks"  # its column in the episodes' table
 SHOWN = 5  # rows of a table in a message
 
 
@@ -89,6 +92,14 @@ def task_texts(folder: Path) -> dict[int, str]:
         return {}
     rows = read_table(path, [TASK, name]).to_pylist()
     return {row[TASK]: row[name] for row in rows if isinstance(row[name], str)}
+
+
+def episode_texts(folder: Path) -> set[str]:
+    """The tasks in words that the episodes' own table says (`tasks`); none if it says none."""
+    files = [path for path in parquet_files(folder / EPISODES) if OF_EPISODE in columns_of(path)]
+    rows = [row[OF_EPISODE] for path in files for row in read_table(path, [OF_EPISODE]).to_pylist()]
+    lists = [row if isinstance(row, list) else [row] for row in rows]
+    return {text for row in lists for text in row if isinstance(text, str)}
 
 
 def _path(folder: Path, column: str) -> Path:

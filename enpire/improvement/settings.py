@@ -44,8 +44,9 @@ def configured[T](recipe: T, settings: Mapping[str, str]) -> tuple[T, set[str]]:
     except Exception as error:  # a field of a type that there is not, in a file of somebody's
         raise _no_settings(recipe, error) from error
     except SystemExit:
-        why = re.search(r"Error parsing (\S+): (.*)", told.getvalue())
-        message = f"{why[1]}: {why[2].strip(' │')}" if why else _one_line(told.getvalue())
+        said = _one_line(told.getvalue())
+        why = re.search(r"Error parsing (\S+: .*?)( Argument helptext:|$)", said)
+        message = why[1] if why else said
         raise UsageError(message) from None
     result: T = getattr(made, FLAG)
     ours = type(recipe).__module__.startswith("enpire.")
@@ -85,8 +86,15 @@ def _require_sense(name: str, value: Any, default: Any, *, ours: bool) -> None:
         raise UsageError(f"--{FLAG}.{name}: {value} is below nought; by default it is {default}")
     if ours and count and name.rpartition(".")[2] == BATCH and value == 0:
         raise UsageError(f"--{FLAG}.{name}: 0 examples a step: give at least 1")
-    if ours and name.rpartition(".")[2] == RATE and isinstance(value, float) and value > 1.0:
-        raise UsageError(f"--{FLAG}.{name}: {value:g} is no learning rate: give at most 1")
+    if (
+        ours
+        and name.rpartition(".")[2] == RATE
+        and isinstance(value, float)
+        and not 0.0 < value <= 1.0
+    ):
+        raise UsageError(
+            f"--{FLAG}.{name}: {value:g} is no learning rate: give one above 0, and at most 1"
+        )
     if ours and isinstance(default, float) and isinstance(value, float) and value < 0 < default:
         raise UsageError(f"--{FLAG}.{name}: {value:g} is below nought; by default it is {default}")
 

@@ -7,6 +7,7 @@ import io
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,7 @@ def more_column(name: str, values: Any) -> Spoil:
 
     def spoil(made: Made) -> None:
         made.columns[name] = values
-        made.info["features"][name] = {"dtype": "x", "shape": [1], "names": None}
+        made.info["features"][name] = {"shape": [1], "names": None}
 
     return spoil
 
@@ -131,6 +132,22 @@ def split_in_two(name: str) -> Callable[[Path], object]:
         pq.write_table(whole.slice(20), folder / DATA.replace("file-000", "file-001"))
 
     return spoil
+
+
+def dtype(name: str, said: str) -> Spoil:
+    """Another type of a column in the description."""
+    return lambda made: made.info["features"][name].update(dtype=said)
+
+
+def statistics(**said: Any) -> Callable[[Path], object]:
+    """What `meta/stats.json` says."""
+    return file("meta/stats.json", json.dumps(said).encode())
+
+
+def tensors(order: list[int] | None, values: Any) -> pa.Array:
+    """Rows of two by two."""
+    kind = pa.fixed_shape_tensor(pa.float32(), [2, 2], permutation=order)
+    return pa.ExtensionArray.from_storage(kind, pa.array(values.tolist(), kind.storage_type))
 
 
 def every_episode(name: str, by: int) -> Spoil:
@@ -304,7 +321,7 @@ MORE = (
         one(
             f"a column {name} that nothing describes",
             hidden_column(name, np.ones(40)),
-            f"info.json does not describe: {name[:80]}, not read",
+            f"info.json does not describe, and nothing reads: {name[:80]}",
             TOLD,
         )
         for name in ("Success", "tactile", "x" * 500, "naïve", "\u0430ction")
@@ -584,7 +601,78 @@ MORE = (
         "episode 0, frame 2: its subtask_index is 2, .*subtasks.parquet has 0, 1: corr",
         after=table([0, 1], "subtask"),
     ),
-    one("a column that points nowhere", more_column("camera_index", np.arange(40)), "by", TAKEN),
+    one(
+        "a column that points nowhere",
+        more_column("camera_index", np.arange(40)),
+        "columns that nothing reads: camera_index",
+        TOLD,
+    ),
+    one(
+        "a column that is called nearly as another",
+        more_column("\u0430ction", np.ones(40)),
+        "columns that nothing reads: \u0430ction",
+        TOLD,
+    ),
+    one("fractions that are called whole", dtype("action", "int64"), "type .* says: action", TOLD),
+    one("numbers that are called text", dtype(STATE, "string"), "type .* says: obs", TOLD),
+    one("numbers of no known type", dtype(STATE, "float33"), "says: obs", TOLD),
+    one(
+        "statistics of a dataset in degrees",
+        nothing,
+        "a min of -100 for entry 0 of action, and the frames one of -0.9.*another dataset",
+        TOLD,
+        after=statistics(action={"min": [-100.0] * 3, "max": [100.0] * 3}),
+    ),
+    one(
+        "statistics of a wider arm",
+        nothing,
+        "stats.json has 9 entries of observation.state, and frames have 4",
+        TOLD,
+        after=statistics(**{STATE: {"min": [-1.0] * 9}}),
+    ),
+    one(
+        "statistics of NaN",
+        nothing,
+        "a max of nan for entry 0 of action",
+        TOLD,
+        after=statistics(action={"max": [float("nan")] * 3}),
+    ),
+    one(
+        "statistics of words",
+        nothing,
+        "0 entries of action",
+        TOLD,
+        after=statistics(action={"max": ["much"]}),
+    ),
+    one(
+        "statistics cut off",
+        nothing,
+        "without meta/stats.json, which cannot be read",
+        TOLD,
+        after=file("meta/stats.json", b"{"),
+    ),
+    one("statistics of nothing else", nothing, "by", TAKEN, after=statistics(other={"min": [0]})),
+    one(
+        "times that jitter",
+        column("timestamp", lambda t: t + 0.4 / wrong.FPS * (np.arange(len(t)) % 2)),
+        "frame 1: its timestamp is 0.056 s where 0.04 s was due .*: frames are taken as evenly",
+        TOLD,
+    ),
+    one("times that are rounded", column("timestamp", lambda t: t.round(2)), "by", TAKEN),
+    one("tasks that are true", info(total_tasks=True), "total_tasks is True, and no count"),
+    one(
+        "states as tensors in another order",
+        column(STATE, partial(tensors, [1, 0])),
+        r"tensors of shape \[2, 2\], stored in the order \[1, 0\]",
+    ),
+    one("states as tensors", column(STATE, partial(tensors, None)), "by", TAKEN),
+    one(
+        "a task in other words in the episodes' table",
+        lambda made: [each.update(tasks=["Fold it."]) for each in made.episodes],
+        "its instruction is 'Fold it.', and reach's is 'Reach for the ball.'",
+        TOLD,
+        wanted=replace(wrong.WANTED, instruction="Reach for the ball."),
+    ),
     one(
         "more tasks than are said",
         lambda made: (two_tasks(made), info(total_tasks=1)(made)),

@@ -225,6 +225,12 @@ def drawn(low: float) -> Answer:
     return answer
 
 
+def twice_named(name: bytes) -> bytes:
+    """A map with two chunks of actions, the second under `name` as msgpack has it."""
+    chunks = [pack({"actions": np.full((5, width()), value, np.float32)}) for value in (0.1, 0.9)]
+    return b"\x82" + chunks[0][1:] + name + chunks[1][len(b"\x81\xa7actions") :]
+
+
 def twice(connection: Any) -> None:
     """One question, two answers."""
     actions(0.1)(connection)
@@ -322,6 +328,8 @@ ALL = (
     one("text of no letters", sends(""), "it says: nothing"),
     one("text that clears the screen", sends("\x1b[2J" + "x" * 10**5), r"\\x1b\[2Jx+ etc"),
     one("letters of no set", sends(b"\x81\xa7actions\xa2\xff\xfe"), "no msgpack"),
+    one("a name twice", sends(twice_named(b"\xa7actions")), "with the name 'actions' twice"),
+    one("a name twice, as bytes", sends(twice_named(b"\xc4\x07actions")), "with the name .* twice"),
     one("a name that is a number", sends(msgpack.packb({1: 2})), "no `actions`, but 1"),
     ours("as it should be", "^$", TAKEN),
     ours("another version", "it says 99, and 1 is known", enpire=99),
@@ -334,6 +342,8 @@ ALL = (
     ours("for something else", "maps 3 observations", observation=3),
     ours("a chunk of another length", r"shape \(5, 7\); .* \(9, 7\) is needed", chunk=9),
     ours("a spread below nought", "0 or more", spread=[-0.1] * 7),
+    ours("a spread of truths", "True is no number", spread=[True] * 7),
+    ours("a spread in quotes", "'0.1' is no number", spread=["0.1"] * 7),
     ours("a task that clears the screen", "is no name", task="\x1b[2J"),
     ours("cameras that are text", "and no list", cameras="front"),
     no_server("silent", lambda _: time.sleep(3), "no policy's server"),

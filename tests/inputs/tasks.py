@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,9 @@ def held(outcome: Outcome, value: float) -> Verdict:
     return Verdict(outcome, (Predicate("near", value, 0.008, "m", at_least=False),))
 
 
+NEAR, UNSURE = held(Outcome.SUCCESS, 0.0), held(Outcome.FAILURE, NAN)
+
+
 def seen(*numbers: float) -> np.ndarray:
     """An observation of one station."""
     return np.array([numbers], np.float32)
@@ -120,9 +124,25 @@ ALL = (
     judged("success against its measure", held(Outcome.SUCCESS, 1.0), "near does not hold"),
     judged("a failure whose measure holds", held(Outcome.FAILURE, 0.0), "failure", TAKEN),
     judged("success without a measure", Verdict(Outcome.SUCCESS), "success", TAKEN),
+    judged("a score in per cent", replace(NEAR, score=50.0), "its score is 50.0: a share from 0"),
+    judged("a score below nought", replace(NEAR, score=-0.1), "its score is -0.1: a share from 0"),
+    judged("a score of NaN", replace(NEAR, score=NAN), "its score is nan: a share from 0 to 1"),
+    judged("a score of NaN that is unsure", replace(UNSURE, score=NAN), "failure", TAKEN),
     one("NaN seen", "observe", seen(0.0, NAN), "entry 1 of its observation is nan", INVALID),
     one("infinity seen", "observe", seen(np.inf, 0.0), "entry 0 of its obs.* is inf", INVALID),
     one("1e30 seen", "observe", seen(1e30, 0.0), r"entry 0 of its obs.* is 1.0\d+e\+30", INVALID),
+    one("whole numbers seen", "observe", np.array([[1, 2]]), "failure|success", TAKEN),
+    one("complex numbers seen", "observe", np.array([[1j, 0.0]]), "observe returns complex128"),
+    one("truths seen", "observe", np.array([[True, False]]), "observe returns bool: an array"),
+    one("objects seen", "observe", np.array([[0.1, None]], object), "observe returns object"),
+    one("text seen", "observe", np.array([["0.1", "0.2"]]), "observe returns str"),
+    one("a list seen", "observe", [[0.1, 0.2]], "observe returns list: an array of numbers"),
+    one(
+        "a mask seen",
+        "observe",
+        np.ma.masked_array([[0.1, 0.2]], [[True, False]]),
+        "observe returns MaskedArray",
+    ),
     one("an entry too few seen", "observe", seen(0.0), r"returns shape \(1, 1\)"),
     one("nothing seen", "observe", None, r"returns shape \(\)"),
     one("ready in words", "ready", np.array(["False"]), "true or false is needed"),
@@ -136,6 +156,10 @@ ALL = (
         "sample returns the same for each of 8 seeds",
     ),
     Input("a start for each seed", lambda _: checked(), "fits", TAKEN),
+    one("a scene of complex numbers", "sample", np.array([0.03 + 1j]), "sample returns complex128"),
+    one("a scene of truths", "sample", np.array([True]), "sample returns bool"),
+    one("a scene in words", "sample", np.array(["0.03"]), "sample returns str"),
+    one("a scene of objects", "sample", np.array([None], object), "sample returns object"),
     one("no scene", "sample", None, r"returns shape \(\)"),
     one("rest below nought", "settle", -1.0, "settle returns -1.0: a time", INVALID),
     one("rest that is NaN", "settle", NAN, "settle returns nan: a time", INVALID),

@@ -10,19 +10,21 @@ import numpy as np
 from enpire.environment.control.sensing import Readings
 from enpire.environment.core.task import Task
 from enpire.errors import PackError
-from enpire.types import Flags, Float32Array, FloatArray, Outcome, Verdict
+from enpire.types import Flags, Float32Array, FloatArray, Outcome, PredicateState, Verdict
 
 LARGEST = 1e20  # of what is seen
+REAL = "fiu"  # NumPy's kinds of real numbers
 
 
 def observed(task: Task, readings: Readings) -> Float32Array:
     """What a task shows of readings (m), shape (m, obs).
 
     Raises:
-        PackError: it is of another shape than the task says.
+        PackError: it is of another shape than the task says, or of no real numbers.
     """
     seen = task.observe(readings)
     _require_shape(task, "observe", seen, (len(readings.joints), len(task.observation_names)))
+    _require_numbers(task, "observe", seen)
     return seen
 
 
@@ -61,6 +63,7 @@ def drawn_of(task: Task, rng: np.random.Generator) -> FloatArray:
     """An initial condition; raises PackError unless it has a number for each variation."""
     sample = np.asarray(task.sample(rng))
     _require_shape(task, "sample", sample, (len(task.variation_names),))
+    _require_numbers(task, "sample", sample)
     bad = np.flatnonzero(~np.isfinite(sample))
     if len(bad):
         raise PackError(
@@ -76,9 +79,22 @@ def require_verdict(verdict: Verdict) -> None:
         raise TypeError(f"its verdict is {verdict!r:.80}: a Verdict with an Outcome is needed")
     if verdict.outcome is Outcome.SUCCESS and verdict.failed:
         raise ValueError(f"its verdict is a success, and {verdict.failed[0]} does not hold")
+    unsure = any(p.state is PredicateState.UNSURE for p in verdict.predicates)
+    unknown = unsure and math.isnan(verdict.score)  # how far it came was not seen either
+    if not (0.0 <= verdict.score <= 1.0 or unknown):
+        raise ValueError(f"its score is {verdict.score!r:.80}: a share from 0 to 1 is needed")
     for predicate in verdict.predicates:
         if math.isnan(predicate.threshold):  # a measure may be none, which says unsure
             raise ValueError(f"its {predicate.name} is held against a threshold of nan")
+
+
+def _require_numbers(task: Task, method: str, value: Any) -> None:
+    plain = type(value) is np.ndarray  # a masked array is none
+    if not plain or value.dtype.kind not in REAL:
+        what = value.dtype.name if plain else type(value).__name__
+        raise PackError(
+            f"{task.folder / 'task.py'}: {method} returns {what}: an array of numbers is needed"
+        )
 
 
 def _require_shape(task: Task, method: str, value: Any, needs: tuple[int, ...]) -> None:

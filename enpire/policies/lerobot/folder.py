@@ -195,7 +195,7 @@ def _require_sizes(config: Mapping[str, Any]) -> None:
     """Raise PolicyError for a count that no policy has, before memory is set aside for it."""
     for name in COUNTS:
         value = config.get(name)
-        if isinstance(value, int) and not 1 <= value <= MOST:
+        if value is not None and (type(value) is not int or not 1 <= value <= MOST):
             raise PolicyError(f"{CONFIG} has {name}: {str(value)[:20]}; 1 to {MOST} is taken")
     forgetting = config.get("temporal_ensemble_coeff")
     if isinstance(forgetting, int | float) and not abs(forgetting) <= STEEPEST:

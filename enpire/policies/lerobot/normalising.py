@@ -93,7 +93,7 @@ def _require(name: str, feature: str, size: int, statistic: str, there: Mapping[
             "again with the statistics of the dataset that it was trained on"
         )
     values = np.asarray(there[key], np.float64).ravel()
-    if len(values) not in (1, size):
+    if len(values) != size:
         raise PolicyError(f"{name} has {key} of {len(values)} entries, and {feature} has {size}")
     if not np.isfinite(values).all():
         raise PolicyError(f"{name} has {key} that is no finite number")

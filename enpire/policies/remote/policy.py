@@ -446,6 +446,13 @@ def _name(value: Any) -> str:
     return value
 
 
+def _real(value: Any) -> float:
+    """Return a number; raises TypeError for text and truth values."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{printable(repr(value), SHOWN)} is no number")
+    return float(value)
+
+
 def _told(asked: RemoteSpec, metadata: dict[str, Any], reference: str) -> RemoteSpec:
     """What was asked for, with what a server of ours said of itself; of others there is a hash."""
     values = asdict(asked)
@@ -461,7 +468,7 @@ def _told(asked: RemoteSpec, metadata: dict[str, Any], reference: str) -> Remote
             )
         values |= {name: _count(metadata[name]) for name in numbers}
         values |= {name: _name(metadata[name]) for name in ("task", "policy")}
-        values["spread"] = tuple(float(value) for value in metadata["spread"])
+        values["spread"] = tuple(map(_real, metadata["spread"]))
         values |= {name: _count(metadata.get(name, values[name])) for name in ("size", "looks")}
         cameras = metadata.get("cameras", [])
         if not isinstance(cameras, list):

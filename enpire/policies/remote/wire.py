@@ -37,17 +37,17 @@ def unpack(data: bytes) -> dict[str, Any]:
 
     count = 0
 
-    def contained(value: Any) -> Any:
+    def contained[T](value: T) -> T:
         nonlocal count
         count += 1
         if count > CONTAINERS:
             raise PolicyError(f"a message of more than {CONTAINERS} maps and lists")
-        return _array(value) if isinstance(value, dict) else value
+        return value
 
     try:
         message = msgpack.unpackb(
             data,
-            object_hook=contained,
+            object_pairs_hook=lambda pairs: _array(_once(contained(pairs))),
             list_hook=contained,
             strict_map_key=False,
             max_array_len=ENTRIES,
@@ -60,7 +60,7 @@ def unpack(data: bytes) -> dict[str, Any]:
     if not isinstance(message, dict):
         raise PolicyError(f"a message that is no map but {type(message).__name__}")
     try:
-        return {n.decode() if isinstance(n, bytes) else n: v for n, v in message.items()}
+        return _once([(n.decode() if isinstance(n, bytes) else n, v) for n, v in message.items()])
     except UnicodeDecodeError as error:
         raise PolicyError(f"a message with a name that is no text: {error}") from error
 
@@ -72,6 +72,16 @@ def _plain(value: Any) -> dict[bytes, Any]:
         told = {b"data": value.tobytes(), b"dtype": value.dtype.str, b"shape": value.shape}
         return {b"__ndarray__": True, **told}
     return {b"__npgeneric__": True, b"data": value.item(), b"dtype": value.dtype.str}
+
+
+def _once(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+    """Return a map of these names; raises PolicyError where two are the same."""
+    made: dict[Any, Any] = {}
+    for name, value in pairs:
+        if name in made:
+            raise PolicyError(f"a message with the name {name!r:.40} twice")
+        made[name] = value
+    return made
 
 
 def _array(value: dict[Any, Any]) -> Any:
