@@ -574,6 +574,19 @@ MORE = (
         "success",
         TAKEN,
     ),
+    *(
+        Input(
+            f"{name} where fractions are declared",
+            lambda _, seen=seen, space=space: several(lambda: Made(space=space, seen=seen)),
+            "has whole numbers, or truths, where its space declares fractions",
+            TOLD,
+        )
+        for name, space, seen in (
+            ("bytes", TWO, np.array([3, 250], np.uint8)),
+            ("truths", TWO, np.array([True, False])),
+            ("whole numbers of a part", Dict(a=Dict(b=TWO)), {"a": {"b": np.array([1, 2])}}),
+        )
+    ),
     Input("takes no seed", lambda _: episode(Seedless), "unexpected keyword.*'seed'", INVALID),
 )
 ALL = (*KNOWN, *MORE)

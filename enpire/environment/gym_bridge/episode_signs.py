@@ -76,6 +76,15 @@ class EpisodeSigns:
                 "policy sees that. Declare it, or leave it out",
             )
 
+    def rounds(self, whole: bool) -> None:
+        """An observation has whole numbers where its space declares fractions."""
+        if whole:
+            self._say(
+                "whole",
+                "its observation has whole numbers, or truths, where its space declares fractions: "
+                "were they rounded, or cut off where their type ends?",
+            )
+
     def ends(self, running: GymEpisode, verdict: Verdict) -> None:
         """An episode has been judged so."""
         seen, steps = running.observations, len(running.rewards)

@@ -211,6 +211,7 @@ class GymStations:
                 running.achieved = bool(told.get("success"))
                 self._signs.begins(seeds[row], observation.astype(np.float32))
                 self._signs.leaves_out(told.get("undeclared", ()))
+                self._signs.rounds(bool(told.get("whole")))
             if self._script is not None and "suggested" in told:
                 self._script.suggested[row] = np.array(told["suggested"], dtype=np.float32)
             running.observation = observation.astype(np.float32)

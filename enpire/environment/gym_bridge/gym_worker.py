@@ -176,6 +176,7 @@ class Spaces:
         self.action = int(np.prod(action.shape, dtype=int))
         self.images = seen != observation
         self.undeclared: list[str] = []  # keys of its last observation, which nobody sees
+        self.whole = False  # whether that has whole numbers where fractions are declared
         self.bounds = [
             [float(end) if np.isfinite(end) else None for end in ends]
             for ends in (flat.low, flat.high)
@@ -191,6 +192,7 @@ class Spaces:
         if wrong:
             raise Misfit(f"its observation{wrong}")
         self.undeclared = undeclared(self._whole, observation)
+        self.whole = whole(self._seen, observation)
         try:
             flat = np.asarray(flatten(self._seen, observation), dtype=np.float64)
         except Exception as error:  # in every way there is
@@ -295,6 +297,14 @@ def undeclared(space: Space[Any], value: Any) -> list[str]:
     for key, inner in space.spaces.items():
         found += [f"{short(key)}.{each}" for each in undeclared(inner, value.get(key))]
     return found[:KEYS]
+
+
+def whole(space: Space[Any], value: Any) -> bool:
+    """Whether an array of whole numbers or truths stands where fractions are declared."""
+    if isinstance(space, Dict):
+        return any(whole(inner, value.get(key)) for key, inner in space.spaces.items())
+    kind = value.dtype.kind if isinstance(value, (np.ndarray, np.generic)) else ""
+    return isinstance(space, Box) and space.dtype.kind == "f" and kind in ("i", "u", "b")
 
 
 def unlike(space: Space[Any], value: Any) -> str:
@@ -440,7 +450,8 @@ class Single:
             claimed = success_claims(info, self._keys)
             self._spaces.require_same(self._env.action_space)
             vector = self._spaces.vector(self._seen)
-            return {"success": achieved(claimed), "undeclared": self._spaces.undeclared}, vector
+            told = {"undeclared": self._spaces.undeclared, "whole": self._spaces.whole}
+            return {"success": achieved(claimed), **told}, vector
         except Misfit as misfit:
             return self._wrong(misfit)
 
