@@ -201,6 +201,11 @@ ALL = (
     one("weights of NaN", all_weights(lambda t: t * torch.nan), "no finite numbers"),
     one("weights of 1e30", all_weights(lambda t: torch.full_like(t, 1e30)), "no finite numbers"),
     one("weights in whole numbers", all_weights(torch.Tensor.int), "whole numbers"),
+    one(
+        "complex weights",
+        all_weights(lambda t: t.to(torch.complex64) if t.is_floating_point() else t),
+        "has complex numbers for .* fractions are due",
+    ),
     one("weights of double precision", all_weights(torch.Tensor.double), "^$", TAKEN),
     one("a processor that is not here", config(device="cuda:7"), "^$", TAKEN),
     one("two looks at a time", config(n_obs_steps=2), "cannot load the policy"),

@@ -284,7 +284,7 @@ ALL = (
         "100",
         "100 is no learning rate: give one above 0, and at most 1",
     ),
-    setting("steps that are true", "training.steps", "True", "invalid literal"),
+    setting("steps in one word", "training.steps", "True", "invalid literal"),
     setting("two values", "training.steps", "1 2", "invalid literal"),
     setting("a value of two lines", "training.steps", "1\n2", "invalid literal"),
     setting("an option as a value", "training.steps", "--help", "invalid literal"),

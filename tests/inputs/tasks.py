@@ -95,6 +95,7 @@ def held(outcome: Outcome, value: float) -> Verdict:
     return Verdict(outcome, (Predicate("near", value, 0.008, "m", at_least=False),))
 
 
+TRUE = Predicate("near", 1.0, True, "m", at_least=False)
 NEAR, UNSURE = held(Outcome.SUCCESS, 0.0), held(Outcome.FAILURE, NAN)
 
 
@@ -127,6 +128,11 @@ ALL = (
     judged("a score in per cent", replace(NEAR, score=50.0), "its score is 50.0: a share from 0"),
     judged("a score below nought", replace(NEAR, score=-0.1), "its score is -0.1: a share from 0"),
     judged("a score of NaN", replace(NEAR, score=NAN), "its score is nan: a share from 0 to 1"),
+    judged(
+        "a threshold that is true", Verdict(Outcome.FAILURE, (TRUE,)), "near has threshold True"
+    ),
+    judged("a stage that is a number", Verdict(Outcome.FAILURE, stage=3), "stage is 3: text"),  # type: ignore[arg-type]
+    judged("no reason", Verdict(Outcome.FAILURE, reason=None), "reason is None: text is needed"),  # type: ignore[arg-type]
     judged("a score of NaN that is unsure", replace(UNSURE, score=NAN), "failure", TAKEN),
     one("NaN seen", "observe", seen(0.0, NAN), "entry 1 of its observation is nan", INVALID),
     one("infinity seen", "observe", seen(np.inf, 0.0), "entry 0 of its obs.* is inf", INVALID),
@@ -147,6 +153,7 @@ ALL = (
     one("nothing seen", "observe", None, r"returns shape \(\)"),
     one("ready in words", "ready", np.array(["False"]), "true or false is needed"),
     one("ready by a share", "ready", np.array([0.3]), "true or false is needed"),
+    one("ready in a list", "ready", [True], "ready returns list: true or false is needed"),
     one("ready of two stations", "ready", np.array([False, False]), r"returns shape \(2,\)"),
     one("a scene of NaN", "sample", np.array([NAN]), "returns nan for goal_x"),
     one("a scene with a number too many", "sample", np.array([0.03, 1.0]), r"returns shape \(2,\)"),

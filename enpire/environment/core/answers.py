@@ -52,10 +52,9 @@ def looks_done(task: Task, readings: Readings) -> Flags:
     """Whether stations (m) look done; raises PackError for what is not true or false."""
     ready = task.ready(readings)
     _require_shape(task, "ready", ready, (len(readings.joints),))
-    if ready.dtype != np.bool_:
-        raise PackError(
-            f"{task.folder / 'task.py'}: ready returns {ready.dtype}: true or false is needed"
-        )
+    kind = ready.dtype if isinstance(ready, np.ndarray) else type(ready).__name__
+    if kind != np.bool_:
+        raise PackError(f"{task.folder / 'task.py'}: ready returns {kind}: true or false is needed")
     return ready
 
 
@@ -77,6 +76,9 @@ def require_verdict(verdict: Verdict) -> None:
     """Raise TypeError or ValueError for a verdict that is none, or against its own evidence."""
     if not isinstance(verdict, Verdict) or not isinstance(verdict.outcome, Outcome):
         raise TypeError(f"its verdict is {verdict!r:.80}: a Verdict with an Outcome is needed")
+    for name in ("stage", "reason"):
+        if not isinstance(text := getattr(verdict, name), str):
+            raise TypeError(f"its verdict's {name} is {text!r:.80}: text is needed")
     if verdict.outcome is Outcome.SUCCESS and verdict.failed:
         raise ValueError(f"its verdict is a success, and {verdict.failed[0]} does not hold")
     unsure = any(p.state is PredicateState.UNSURE for p in verdict.predicates)
@@ -84,6 +86,10 @@ def require_verdict(verdict: Verdict) -> None:
     if not (0.0 <= verdict.score <= 1.0 or unknown):
         raise ValueError(f"its score is {verdict.score!r:.80}: a share from 0 to 1 is needed")
     for predicate in verdict.predicates:
+        for name in ("threshold", "accuracy"):
+            number = getattr(predicate, name)
+            if isinstance(number, bool | np.bool_):
+                raise TypeError(f"its {predicate.name} has {name} {number}: a number is needed")
         if math.isnan(predicate.threshold):  # a measure may be none, which says unsure
             raise ValueError(f"its {predicate.name} is held against a threshold of nan")
 

@@ -240,16 +240,17 @@ def _statistics(steps: Sequence[Any], name: str) -> tuple[FloatArray, FloatArray
 
 
 def _require_fractions(network: Any, weights: bytes) -> None:
-    """Raise PolicyError for whole numbers in a file where the network has fractions."""
+    """Raise PolicyError for whole or complex numbers where the network has fractions."""
     header = loads(weights[8 : 8 + int.from_bytes(weights[:8], "little")])
-    whole = {name for name, about in header.items() if str(about.get("dtype", "F"))[0] in "IUB"}
+    whole = {name for name, about in header.items() if str(about.get("dtype", "F"))[0] in "IUBC"}
     wrong = sorted(
         n for n, v in network.state_dict().items() if n in whole and v.is_floating_point()
     )
     wrong = [name for name in wrong if not header[name]["dtype"].startswith("BF")]
     if wrong:
+        kind = "complex" if header[wrong[0]]["dtype"].startswith("C") else "whole"
         raise PolicyError(
-            f"{folder.WEIGHTS} has whole numbers for {wrong[0]}, and fractions are due"
+            f"{folder.WEIGHTS} has {kind} numbers for {wrong[0]}, and fractions are due"
         )
 
 
