@@ -162,7 +162,8 @@ class CartesianControl:
         """Move one station's setpoints by a period's way to a posture, straight in the joints.
 
         All of an arm's joints arrive together, none faster than half of its limit, nor the hand.
-        An arm waits whose setpoint is as far ahead of a joint as the leads of actions and of the
+        No setpoint jumps by more than a lead, which would jolt what a stiff hand holds. An arm
+        waits whose setpoint is as far ahead of a joint as the leads of actions and of the
         reset's skills both allow, or as far ahead of the hand as a reset may: on a soft arm joints
         that lag would catch up all at once.
 
@@ -178,7 +179,7 @@ class CartesianControl:
             if abs(ahead).max() > self._waits or stretched:
                 continue
             parts = max(
-                float((abs(way) / (CALM * self._step)).max()),
+                float((abs(way) / np.minimum(CALM * self._step, self._waits)).max()),
                 float(np.linalg.norm(jacobian[arm, :3] @ way)) / farthest,
                 1.0,
             )

@@ -277,6 +277,13 @@ def test_an_arm_that_is_held_back_on_its_way_waits(lead: float, reset_lead: floa
     assert 0.1 < ahead < 0.1 + 0.5 * PERIOD * 2.0 + 1e-9
 
 
+def test_on_the_way_to_a_posture_no_setpoint_jumps_by_more_than_a_lead() -> None:
+    control = at_home(0.02, reset_lead=0.01)
+    begin = control.setpoints[0].copy()
+    control.approach(0, begin + 1.0, np.zeros(2), np.zeros((2, 6, 6)))
+    assert abs(control.setpoints[0] - begin).max() == pytest.approx(0.01)
+
+
 def test_an_arm_that_is_held_back_is_stretched_no_further_than_a_reset_may() -> None:
     control = at_home(stretch=0.018)
     posture = control.setpoints[0] + np.array([[1.0, 0, 0, 0, 0, 0], [0] * 6])
