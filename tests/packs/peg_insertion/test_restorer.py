@@ -29,6 +29,14 @@ def placed(stations: Stations, drawn: np.ndarray, lean: float = 0.0) -> Readings
     return stations.sensors.read(np.array([0]), [0])[0]
 
 
+def settle(stations: Stations) -> None:
+    """Wait as a fast reset does."""
+    elapsed = 0.0
+    while stations.task.settle(stations.twin, stations.control, 0, elapsed):
+        stations.twin.step([0], stations.substeps)
+        elapsed += stations.period
+
+
 @pytest.mark.parametrize(("name", "shift"), [("peg_x", 0.004), ("peg_rx", 0.08), ("peg_z", 0.004)])
 def test_the_look_allows_millimetres(stations: Stations, name: str, shift: float) -> None:
     task = stations.task
@@ -93,6 +101,39 @@ def test_fingers_close_gently_on_a_seated_peg_that_they_are_not_centred_on(
         opening.append(float(twin.actuator_length[0, arm.gripper]))
     assert min(opening) == pytest.approx(0.024, abs=0.0015)
     assert 0.5 < felt < task.force_limit
+
+
+@pytest.mark.parametrize("way", [1.0, -1.0])
+def test_an_arm_that_turns_its_elbow_keeps_both_pads_on_the_peg(
+    stations: Stations, way: float
+) -> None:
+    """Setpoints that jump jolt a stiff arm, and then a pad loses the head."""
+    task, twin, control = stations.task, stations.twin, stations.control
+    stations.place(0, task.sample(np.random.default_rng(0)))
+    settle(stations)
+    posture = control.setpoints[0].copy()
+    posture[0, [0, 2]] += 0.1 * way, -0.09 * way
+    head = twin.model.geom("task_grip").id
+    pads = {twin.model.geom(f"arm_pad_{side}").id for side in ("left", "right")}
+    row = np.array([0])
+    for _ in range(20):
+        control.approach(0, posture, np.zeros(1), control.jacobian(row)[0])
+        for _ in range(stations.substeps):
+            twin.step([0], 1)
+            touching = twin.simulation(0)[1].contact.geom
+            assert pads <= set(touching[(touching == head).any(axis=1)].ravel().tolist())
+    assert np.abs(control.measured(row) - posture).max() < 0.01
+
+
+def test_a_fast_start_is_at_rest(stations: Stations) -> None:
+    """Friction lets the arm sink slowly once it bears the peg; a physical start has sunk."""
+    stations.place(0, stations.task.sample(np.random.default_rng(0)))
+    settle(stations)
+    twin, row = stations.twin, np.array([0])
+    before = twin.site_xpos[0, stations.control.arms[0].grasp].copy()
+    twin.step(row, 500)
+    sunk = before - twin.site_xpos[0, stations.control.arms[0].grasp]
+    assert np.abs(sunk).max() < 2e-5
 
 
 def test_the_block_stays_while_the_peg_may_be_in_it(stations: Stations) -> None:
