@@ -108,7 +108,7 @@ def clone(
     """
     said = replace(training, steps=training.steps or usual)
     if isinstance(given.spec, PictureSpec):
-        seeing = _shown_levels(given, given.spec, chosen)
+        seeing = shown_levels(given, given.spec, chosen)
         return clone_picture(given, seeing, seen_examples(chosen, seeing, weight), said)
     if training.shift or training.relight:
         raise RecipeError("shift and relight are of pictures, which nobody takes here: --images 64")
@@ -116,7 +116,7 @@ def clone(
         return clone_flow(given, chosen, training, weight)
     if training.late:
         raise RecipeError("a chunk that may come late has to flow: --recipe.policy flow")
-    spec = _shown_levels(given, given.spec, chosen)
+    spec = shown_levels(given, given.spec, chosen)
     data = _taught(given, spec, chosen, weight)
     return fit(fresh(spec, data, given.seed), data, said, given.seed, given.checkpoint)
 
@@ -143,7 +143,7 @@ def clone_flow(
         heading=None if given.symmetry is None else given.symmetry.heading,
         relative=given.relative,
     )
-    spec = _shown_levels(given, spec, chosen)
+    spec = shown_levels(given, spec, chosen)
     data = _taught(given, spec, chosen, weight)
     flow = fresh_flow(spec, data, given.seed)
     wanted = int(_passes(data.symmetry) * len(data) / training.batch)
@@ -178,7 +178,7 @@ def clone_picture(
     return fit(policy, data, training, given.seed, given.checkpoint)
 
 
-def _shown_levels[S: ChunkSpec](given: RecipeInputs, spec: S, chosen: Sequence[Episode]) -> S:
+def shown_levels[S: ChunkSpec](given: RecipeInputs, spec: S, chosen: Sequence[Episode]) -> S:
     """The shape of a policy whose grippers do what they were shown to do, where that is little."""
     shown = [episode.actions for episode in chosen if episode.actions.shape[1:] == (spec.action,)]
     levels = levels_shown(np.concatenate(shown), given.grippers) if shown else ()

@@ -155,6 +155,11 @@ def known_well(episodes: Sequence[Episode]) -> list[Episode]:
     return [episode for episode in won if has_expert(episode)] or won
 
 
+def tracked(episode: Episode) -> bool:
+    """Whether all is known of what it shows: a data set's pictures have no tracker beside them."""
+    return len(episode) > 0 and bool(np.isfinite(episode.observations).all())
+
+
 def has_expert(episode: Episode) -> bool:
     """Whether somebody who knows had a hand in it."""
     return episode.helped or episode.shown

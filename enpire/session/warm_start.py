@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 GIVEN = "given"  # the recipe of a policy that nothing here has made
 FINETUNE = "finetune"
-FROM_HELP, FROM_PICTURES = "replay_bc", "recover"
+FROM_HELP, FROM_PICTURES = "replay_bc", "dagger"
 BEGINS = ("policy", "demonstrations_of")  # settings that name where it is
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import fields, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +14,6 @@ from enpire.environment import Parameter
 from enpire.errors import RecipeError, UsageError
 from enpire.improvement import recipe as recipes
 from enpire.improvement.behaviour_cloning import Training
-from enpire.improvement.checkpoint import Checkpoint, TrainingState
 from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.recipes.best_of_n import BestOfN
 from enpire.improvement.recipes.residual_rl import ResidualLearning
@@ -25,6 +23,7 @@ from enpire.improvement.sac import SacSettings
 from enpire.improvement.settings import defaults, described
 from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec, Policy
 from enpire.types import Episode, Outcome, Purpose, Verdict
+from tests.improvement.cut import assert_goes_on_when_cut
 from tests.store.samples import episode
 
 pytestmark = pytest.mark.medium
@@ -73,7 +72,8 @@ def some() -> list[Episode]:
 
 SEARCHES = "heuristic"  # trains nothing and draws nothing: it looks at what was tried
 OF_LEROBOT = "finetune"  # needs a policy of LeRobot's: `test_finetune` holds it to the same
-TRAINS = [name for name in recipes.names() if name not in (SEARCHES, OF_LEROBOT)] + [
+OF_CAMERAS = "dagger"  # needs policies that see: `test_dagger` holds it to the same
+TRAINS = [n for n in recipes.names() if n not in (SEARCHES, OF_LEROBOT, OF_CAMERAS)] + [
     "bc to flow",
     "replay_bc to chunk",
 ]
@@ -136,31 +136,12 @@ def test_the_same_seed_gives_the_same_candidate(trained: tuple[recipes.Recipe, P
     assert any((value != other[name]).any() for name, value in one.items())
 
 
-class Cut(Checkpoint):
-    """Training is cut short whenever it has kept where it is."""
-
-    def keep(self, stage: str, kept: TrainingState) -> None:
-        super().keep(stage, kept)
-        raise KeyboardInterrupt
-
-
 def test_training_that_is_cut_short_goes_on_to_the_same_weights(
     trained: tuple[recipes.Recipe, Policy], tmp_path: Path
 ) -> None:
     recipe, incumbent = trained
     given = RecipeInputs(SPEC, some(), incumbent, seed=1)
-    whole = recipe.improve(given).policy.tensors()
-    times = itertools.count()
-    candidate, cuts = None, 0
-    while candidate is None:
-        checkpoint = Cut(tmp_path, every=2, clock=lambda: float(next(times)))
-        try:
-            candidate = recipe.improve(replace(given, checkpoint=checkpoint))
-        except KeyboardInterrupt:
-            cuts += 1
-    assert cuts > 1
-    for name, value in candidate.policy.tensors().items():
-        np.testing.assert_array_equal(value, whole[name])
+    assert_goes_on_when_cut(recipe, given, tmp_path)
 
 
 def test_a_search_gives_a_sound_candidate_and_the_same_one_again() -> None:

@@ -16,7 +16,7 @@ from enpire.session.warm_start import warm_start_settings
         ({}, None),
         ({"images": 0, "helper": ""}, None),
         ({"helper": "keyboard"}, "replay_bc"),
-        ({"images": 64}, "recover"),
+        ({"images": 64}, "dagger"),
         ({"images": 64, "helper": "script"}, "replay_bc"),
         ({"images": 64, "recipe": "bc"}, "bc"),
         ({"helper": "script", "recipe": "rlpd"}, "rlpd"),

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
-import numpy as np
-
 from enpire.environment import (
     DEMONSTRATOR,
     FailureDetector,
@@ -27,7 +25,7 @@ from enpire.environment import (
 )
 from enpire.errors import RecipeError, UsageError
 from enpire.improvement.collection import Collection, meanwhile
-from enpire.improvement.data import known_well
+from enpire.improvement.data import known_well, tracked
 from enpire.improvement.failure_detectors import FromTheStart, NoProgress
 from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.recipes.replay_bc import ReplayCloning
@@ -84,7 +82,7 @@ class Recover(ReplayCloning):
     def collect(self, asked: Collection) -> Iterator[Job | None]:
         """See `Collector.collect`: the policy alone, exploring, and with a corrector beside it."""
         stations, count = asked.stations, int(self.share * asked.count)
-        known = [episode for episode in asked.episodes if _tracked(episode)]
+        known = [episode for episode in asked.episodes if tracked(episode)]
         if not isinstance(stations, Tasked) or not count or not known:
             yield from asked.plain()
             return
@@ -107,11 +105,6 @@ class Recover(ReplayCloning):
                 round=asked.round,
                 overtime=self.overtime * task.time_limit,
             )
-
-
-def _tracked(episode: Episode) -> bool:
-    """Whether all is known of what it shows: a data set's pictures have no tracker beside them."""
-    return len(episode) > 0 and bool(np.isfinite(episode.observations).all())
 
 
 RECIPE = Recover
