@@ -41,7 +41,9 @@ class Dagger:
         followed = [episode for episode in given.episodes if tracked(episode)]
         known = known_well(followed)
         if not known:
-            raise RecipeError("dagger: no success has what a tracker says, so nobody can teach: --recipe recover")
+            raise RecipeError(
+                "dagger: no success has what a tracker says, so nobody can teach: --recipe recover"
+            )
         teacher = clone_flow(given, known, self.teacher, stage="teacher")
         spec = shown_levels(given, spec, known)
         data, asked = relabelled(seen(followed), spec, teacher.policy)
