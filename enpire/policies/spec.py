@@ -33,6 +33,11 @@ class ChunkSpec:
     hidden: tuple[int, ...] = (256, 256, 256)
     levels: Levels = ()
 
+    @classmethod
+    def of(cls, spec: ChunkSpec) -> Self:
+        """Make one with what each shape has; what is a kind's own is as usual."""
+        return cls(**{each.name: getattr(spec, each.name) for each in fields(ChunkSpec)})
+
     @property
     def reach(self) -> int:
         """Periods from the oldest observation it sees to the newest."""
@@ -67,11 +72,6 @@ class FlowSpec(ChunkSpec):
     deviation: float = 1.0
     heading: Heading | None = None
     relative: tuple[RelativeTarget, ...] = ()
-
-    @classmethod
-    def of(cls, spec: ChunkSpec) -> FlowSpec:
-        """Make one with the shape of a chunk policy."""
-        return cls(**{each.name: getattr(spec, each.name) for each in fields(ChunkSpec)})
 
     @classmethod
     def from_json(cls, text: str) -> Self:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +11,15 @@ import torch
 from enpire.errors import RecipeError
 from enpire.improvement.behaviour_cloning import Training
 from enpire.improvement.recipe import RecipeInputs
-from enpire.improvement.recipes.dagger import Dagger, relabelled, seen
-from enpire.policies import FlowPolicy, FlowSpec, PicturePolicy, PictureSpec
+from enpire.improvement.recipes.dagger import Dagger, Teacher, relabelled, seen
+from enpire.policies import (
+    Chooser,
+    ChooserSpec,
+    FlowPolicy,
+    FlowSpec,
+    PicturePolicy,
+    PictureSpec,
+)
 from enpire.types import Episode, Outcome, Purpose, Verdict
 from tests.improvement.cut import assert_goes_on_when_cut
 from tests.improvement.pictured import filmed
@@ -21,12 +29,22 @@ SEES = PictureSpec("zip_tie", 6, 3, cameras=("left", "right"), size=64, felt=(0,
 FAILURE = Verdict(Outcome.FAILURE)
 SHOWN = filmed("shown", 20, 4, purpose=Purpose.DEMONSTRATION)
 LOST = filmed("lost", 24, 4, verdict=FAILURE)
-QUICK = Dagger(Training(steps=2, batch=8), Training(steps=20, batch=8))
+TRAINING = Training(steps=4, batch=8)
+QUICK = Dagger(TRAINING, TRAINING, critic_steps=4)
 
 
-def teacher() -> FlowPolicy:
+def teacher() -> Teacher:
     torch.manual_seed(0)
-    return FlowPolicy(FlowSpec.of(SEES)).eval()
+    spec = ChooserSpec(6, (4, 2, 0), 3, SEES.execute, (0, 1), caution=0.0)
+    return Teacher(FlowPolicy(FlowSpec.of(SEES)).eval(), Chooser(spec).eval(), 0)
+
+
+def alike(chooser: Chooser) -> Chooser:
+    """To whose critics all chunks are worth the same, so that the first that is drawn is taken."""
+    other = copy.deepcopy(chooser)
+    with torch.no_grad():
+        other.critics.weights[-1].zero_()
+    return other
 
 
 def given(*episodes: Episode) -> RecipeInputs:
@@ -45,10 +63,21 @@ def test_the_teacher_is_asked_about_what_the_policy_did_alone() -> None:
     assert asked == len(LOST.pictured)
     np.testing.assert_array_equal(data.actions[1], SHOWN.actions[4:12])
     history = data.rows[data.window[shown:]]
-    with torch.no_grad():
-        said = knows(history, torch.zeros(asked, knows.noise_size))
-    torch.testing.assert_close(data.actions[shown:], said)
+    torch.testing.assert_close(data.actions[shown:], knows.chunks(history))
     assert data.valid[shown:].all(), "the teacher's chunk does not end with the episode"
+
+
+def test_the_teacher_says_what_its_critics_expect_most_of() -> None:
+    knows, history = teacher(), torch.randn(5, 3, 6)
+    with torch.no_grad():
+        moments = knows.chooser.see(history)
+        first, best = (
+            replace(knows, chooser=chooser).chunks(history)
+            for chooser in (alike(knows.chooser), knows.chooser)
+        )
+        worth = [knows.chooser.values(moments, each).mean(dim=0) for each in (first, best)]
+    assert (worth[1] >= worth[0]).all()
+    assert (worth[1] > worth[0]).any()
 
 
 def test_what_somebody_did_to_help_stays() -> None:

@@ -5,25 +5,34 @@ that sees by cameras. So it teaches (Chen et al. 2019, arXiv 1912.12294). In a r
 acts alone. The teacher then says which chunk it would have begun at each moment at which the policy
 was shown pictures, and the policy clones that beside the demonstrations. The teacher never acts,
 and is no script. Where the policy runs later there has to be no tracker.
+
+Demonstrators wait above an object until they are in line. A policy that sees a little less well is
+never quite in line, and a teacher that only clones would have it wait until time is up. So critics
+choose among the teacher's chunks, as in `best_of_n`. They have learned from all episodes, those
+that waited in vain among them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from enpire.errors import RecipeError
 from enpire.improvement.behaviour_cloning import Training, clone_flow, clone_picture, shown_levels
 from enpire.improvement.data import Examples, known_well, seen_examples, tracked
 from enpire.improvement.recipe import Candidate, RecipeInputs
-from enpire.policies import FlowPolicy, PictureSpec
+from enpire.improvement.recipes.best_of_n import BestOfN
+from enpire.policies import BestOfPolicy, Chooser, ChunkSpec, FlowPolicy, PictureSpec
 from enpire.types import Episode
 
 PASSES = 16.0  # over all examples, within bounds
 LEAST_STEPS, MOST_STEPS = 2500, 9000
+ROWS = 2048  # that the teacher is asked about at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +41,7 @@ class Dagger:
 
     training: Training = field(default_factory=Training)  # of the policy that sees
     teacher: Training = field(default_factory=Training)  # of the teacher: a flow of demonstrations
+    critic_steps: int = 3000  # gradient steps of those who choose among the teacher's chunks
 
     def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`; the policy is learned anew, its encoders go on."""
@@ -44,14 +54,47 @@ class Dagger:
             raise RecipeError(
                 "dagger: no success has what a tracker says, so nobody can teach: --recipe recover"
             )
-        teacher = clone_flow(given, known, self.teacher, stage="teacher")
+        teacher = self._teacher(replace(given, spec=ChunkSpec.of(spec)), followed, known)
         spec = shown_levels(given, spec, known)
-        data, asked = relabelled(seen(followed), spec, teacher.policy)
+        data, asked = relabelled(seen(followed), spec, teacher)
         usual = int(np.clip(PASSES * len(data) / self.training.batch, LEAST_STEPS, MOST_STEPS))
         training = replace(self.training, steps=self.training.steps or usual)
         fitted = clone_picture(given, spec, data, training)
-        told = {"asked": float(asked), "teacher_loss": teacher.loss}
-        return Candidate(fitted.policy, fitted.numbers(len(followed)) | told)
+        return Candidate(fitted.policy, fitted.numbers(len(followed)) | {"asked": float(asked)})
+
+    def _teacher(
+        self, given: RecipeInputs, followed: Sequence[Episode], known: Sequence[Episode]
+    ) -> Teacher:
+        flow = clone_flow(given, known, self.teacher, stage="teacher").policy
+        flow.spec = replace(flow.spec, deviation=1.0)  # there has to be something to choose among
+        lags = tuple(range(flow.spec.reach, -1, -flow.spec.stride))
+        critics = BestOfN(warm_steps=self.critic_steps, margin=0.0, back=0, lags=lags)
+        best = critics.improve(replace(given, episodes=followed, incumbent=flow)).policy
+        return Teacher(flow, cast(BestOfPolicy, best).head, given.seed)
+
+
+@dataclass(frozen=True, slots=True)
+class Teacher:
+    """A flow that sees all that a tracker says, and critics that choose among its chunks."""
+
+    flow: FlowPolicy
+    chooser: Chooser
+    seed: int
+
+    @torch.no_grad()
+    def chunks(self, history: Tensor) -> Tensor:
+        """Return the best chunks, (batch, chunk, act), for observations (batch, history, obs)."""
+        spec, generator = self.chooser.spec, torch.Generator().manual_seed(self.seed)
+        parts = []
+        for first in range(0, len(history), ROWS):
+            some = history[first : first + ROWS]
+            drawn = torch.randn(spec.samples, len(some), self.flow.noise_size, generator=generator)
+            chunks = torch.stack([self.flow(some, each) for each in drawn])
+            moments = self.chooser.see(some)
+            values = [self.chooser.values(moments, each[:, : spec.chunk]) for each in chunks]
+            best = self.chooser.advantages(torch.stack(values, dim=2)).argmax(dim=1)
+            parts.append(chunks[best, torch.arange(len(some))])
+        return torch.cat(parts)
 
 
 def seen(episodes: Sequence[Episode]) -> list[Episode]:
@@ -60,12 +103,11 @@ def seen(episodes: Sequence[Episode]) -> list[Episode]:
 
 
 def relabelled(
-    episodes: Sequence[Episode], spec: PictureSpec, teacher: FlowPolicy
+    episodes: Sequence[Episode], spec: PictureSpec, teacher: Teacher
 ) -> tuple[Examples, int]:
     """The moments of which there are pictures, with what a teacher would have done.
 
-    What somebody did who knows, in a demonstration or to help, stays. The teacher answers with no
-    noise, so that it says the same each time: its usual way to go on.
+    What somebody did who knows, in a demonstration or to help, stays.
 
     Returns:
         The examples, and how many of them the teacher was asked about.
@@ -73,11 +115,9 @@ def relabelled(
     data = seen_examples(episodes, spec, torch.ones(sum(map(len, episodes))))
     own = np.concatenate([~e.intervened & (not e.shown) for e in episodes])
     asked = torch.from_numpy(own)[data.window[:, -1]]
-    history = data.rows[data.window[asked]]
-    with torch.no_grad():
-        told = teacher(history, torch.zeros(len(history), teacher.noise_size))
     actions, valid = data.actions.clone(), data.valid.clone()
-    actions[asked], valid[asked] = told, True
+    actions[asked] = teacher.chunks(data.rows[data.window[asked]])
+    valid[asked] = True
     return replace(data, actions=actions, valid=valid), int(asked.sum())
 
 
