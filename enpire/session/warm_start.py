@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 GIVEN = "given"  # the recipe of a policy that nothing here has made
 FINETUNE = "finetune"
 FROM_HELP, FROM_PICTURES = "replay_bc", "dagger"
+UNTRACKED = "recover"  # from pictures, where demonstrations have nothing of a tracker's
 BEGINS = ("policy", "demonstrations_of")  # settings that name where it is
 
 
@@ -27,7 +28,7 @@ def warm_start_settings(given: dict[str, Any]) -> dict[str, Any]:
     A task's own recipe may be one that no help and no picture reaches: a script's.
 
     Raises:
-        StoreError, PolicyError: there is no such policy.
+        StoreError, PolicyError: there is no such policy, or no such run.
         UsageError: it is a script, or random actions.
     """
     if given.get("policy") == RANDOM:
@@ -56,8 +57,23 @@ def warm_start_settings(given: dict[str, Any]) -> dict[str, Any]:
     if given.get("helper"):
         goes.setdefault("recipe", FROM_HELP)
     elif (goes | given).get("images"):
-        goes.setdefault("recipe", FROM_PICTURES)
+        untracked = "demonstrations_of" in paths and not _tracked(paths["demonstrations_of"])
+        goes.setdefault("recipe", UNTRACKED if untracked else FROM_PICTURES)
     return goes | given | paths
+
+
+def _tracked(shown: str) -> bool:
+    """Whether demonstrations of a run have what a tracker says; those of a dataset may not.
+
+    Raises:
+        StoreError: it is no run.
+    """
+    from enpire.improvement.data import tracked
+    from enpire.store import Run
+    from enpire.types import Purpose
+
+    with Run.open(Path(shown)) as run:
+        return any(tracked(e) for e in run.episodes(Purpose.DEMONSTRATION)[:1])
 
 
 def require_warm_start(settings: LoopSettings, stations: StationBackend) -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from enpire.errors import UsageError
 from enpire.session.warm_start import warm_start_settings
+from enpire.store import Run
+from enpire.types import Purpose
+from tests.store.samples import episode
 
 
 @pytest.mark.parametrize(
@@ -24,6 +30,16 @@ from enpire.session.warm_start import warm_start_settings
 )
 def test_who_is_helped_or_sees_learns_from_that(given: dict[str, Any], recipe: str | None) -> None:
     assert warm_start_settings(given).get("recipe") == recipe
+
+
+@pytest.mark.parametrize(("seen", "recipe"), [(0.5, "dagger"), (np.nan, "recover")])
+def test_only_a_tracker_can_teach_who_sees(tmp_path: Path, seen: float, recipe: str) -> None:
+    shown = episode("e0", 4, purpose=Purpose.DEMONSTRATION)
+    shown = replace(shown, observations=np.full_like(shown.observations, seen))
+    with Run.create(tmp_path / "shown", {}) as run:
+        run.add_episodes([shown])
+    given = {"images": 64, "demonstrations_of": str(tmp_path / "shown")}
+    assert warm_start_settings(given)["recipe"] == recipe
 
 
 def test_a_script_is_no_policy_to_begin_with() -> None:
