@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,9 +9,11 @@ import numpy as np
 import pytest
 import torch
 
-from enpire.errors import RecipeError
+from enpire.environment import open_stations
+from enpire.environment.loading import Order
+from enpire.errors import RecipeError, UsageError
 from enpire.improvement.behaviour_cloning import Training
-from enpire.improvement.recipe import RecipeInputs
+from enpire.improvement.recipe import ConfiguredRecipe, RecipeInputs
 from enpire.improvement.recipes.dagger import Dagger, Teacher, relabelled, seen
 from enpire.policies import (
     Chooser,
@@ -100,6 +103,13 @@ def test_without_cameras_there_is_nobody_to_teach() -> None:
     plain = replace(given(episode("e", 20)), spec=FlowSpec.of(SEES))
     with pytest.raises(RecipeError, match="--images 64"):
         QUICK.improve(plain)
+
+
+@pytest.mark.parametrize(("images", "serves"), [(0, False), (64, True)])
+def test_stations_without_cameras_are_refused_before_a_run(images: int, serves: bool) -> None:
+    stations = open_stations(Order("pick_cube", images=images), 1)
+    with nullcontext() if serves else pytest.raises(UsageError, match="--images 64"):
+        ConfiguredRecipe("dagger", Dagger()).require(stations)
 
 
 def test_without_a_tracker_nobody_can_teach() -> None:

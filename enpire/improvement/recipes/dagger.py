@@ -14,7 +14,7 @@ that waited in vain among them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -22,8 +22,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from enpire.errors import RecipeError
+from enpire.environment import Job, StationBackend
+from enpire.errors import RecipeError, UsageError
 from enpire.improvement.behaviour_cloning import Training, clone_flow, clone_picture, shown_levels
+from enpire.improvement.collection import Collection
 from enpire.improvement.data import Examples, known_well, seen_examples, tracked
 from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.recipes.best_of_n import BestOfN
@@ -32,6 +34,7 @@ from enpire.types import Episode
 
 PASSES = 16.0  # over all examples, within bounds
 LEAST_STEPS, MOST_STEPS = 2500, 9000
+BLIND = "dagger teaches policies that see by cameras: --images 64"
 ROWS = 2048  # that the teacher is asked about at once
 
 
@@ -43,11 +46,20 @@ class Dagger:
     teacher: Training = field(default_factory=Training)  # of the teacher: a flow of demonstrations
     critic_steps: int = 3000  # gradient steps of those who choose among the teacher's chunks
 
+    def require(self, stations: StationBackend) -> None:
+        """See `Collector.require`: raise UsageError where policies see nothing by cameras."""
+        if stations.policy_cameras is None:
+            raise UsageError(BLIND)
+
+    def collect(self, asked: Collection) -> Iterator[Job | None]:
+        """See `Collector.collect`: the policy alone."""
+        yield from asked.plain()
+
     def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`; the policy is learned anew, its encoders go on."""
         spec = given.spec
         if not isinstance(spec, PictureSpec):
-            raise RecipeError("dagger teaches policies that see by cameras: --images 64")
+            raise RecipeError(BLIND)
         followed = [episode for episode in given.episodes if tracked(episode)]
         known = known_well(followed)
         if not known:
