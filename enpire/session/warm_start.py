@@ -73,7 +73,7 @@ def _tracked(shown: str) -> bool:
     from enpire.types import Purpose
 
     with Run.open(Path(shown)) as run:
-        return any(tracked(e) for e in run.episodes(Purpose.DEMONSTRATION)[:1])
+        return next((tracked(e) for e in run.episodes(Purpose.DEMONSTRATION) if len(e)), False)
 
 
 def require_warm_start(settings: LoopSettings, stations: StationBackend) -> None:

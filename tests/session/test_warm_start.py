@@ -37,7 +37,7 @@ def test_only_a_tracker_can_teach_who_sees(tmp_path: Path, seen: float, recipe: 
     shown = episode("e0", 4, purpose=Purpose.DEMONSTRATION)
     shown = replace(shown, observations=np.full_like(shown.observations, seen))
     with Run.create(tmp_path / "shown", {}) as run:
-        run.add_episodes([shown])
+        run.add_episodes([episode("empty", 0, purpose=Purpose.DEMONSTRATION), shown])
     given = {"images": 64, "demonstrations_of": str(tmp_path / "shown")}
     assert warm_start_settings(given)["recipe"] == recipe
 

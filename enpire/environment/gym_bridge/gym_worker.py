@@ -175,8 +175,6 @@ class Spaces:
         self.observation = int(flat.shape[0])
         self.action = int(np.prod(action.shape, dtype=int))
         self.images = seen != observation
-        self.undeclared: list[str] = []  # keys of its last observation, which nobody sees
-        self.whole = False  # whether that has whole numbers where fractions are declared
         self.bounds = [
             [float(end) if np.isfinite(end) else None for end in ends]
             for ends in (flat.low, flat.high)
@@ -191,8 +189,6 @@ class Spaces:
         wrong = unlike(self._seen, observation)
         if wrong:
             raise Misfit(f"its observation{wrong}")
-        self.undeclared = undeclared(self._whole, observation)
-        self.whole = whole(self._seen, observation)
         try:
             flat = np.asarray(flatten(self._seen, observation), dtype=np.float64)
         except Exception as error:  # in every way there is
@@ -207,6 +203,16 @@ class Spaces:
         if len(bad):
             raise Misfit(f"entry {bad[0]} of its observation is {flat[bad[0]]}")
         return flat
+
+    def unlike_declared(self, observation: Any) -> dict[str, Any]:
+        """Keys of an observation that nobody sees, and whether it has whole numbers for fractions.
+
+        It is looked at once an episode, not in every period.
+        """
+        return {
+            "undeclared": undeclared(self._whole, observation),
+            "whole": whole(self._seen, observation),
+        }
 
     def require_same(self, action: Space[Any]) -> None:
         """Raise Misfit where actions are others now than the environment was made with."""
@@ -450,7 +456,7 @@ class Single:
             claimed = success_claims(info, self._keys)
             self._spaces.require_same(self._env.action_space)
             vector = self._spaces.vector(self._seen)
-            told = {"undeclared": self._spaces.undeclared, "whole": self._spaces.whole}
+            told = self._spaces.unlike_declared(self._seen)
             return {"success": achieved(claimed), **told}, vector
         except Misfit as misfit:
             return self._wrong(misfit)

@@ -29,11 +29,10 @@ from enpire.improvement.collection import Collection
 from enpire.improvement.data import Examples, known_well, seen_examples, tracked
 from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.recipes.best_of_n import BestOfN
+from enpire.improvement.recipes.replay_bc import usual_steps
 from enpire.policies import BestOfPolicy, Chooser, ChunkSpec, FlowPolicy, PictureSpec
 from enpire.types import Episode
 
-PASSES = 16.0  # over all examples, within bounds
-LEAST_STEPS, MOST_STEPS = 2500, 9000
 BLIND = "dagger teaches policies that see by cameras: --images 64"
 ROWS = 2048  # that the teacher is asked about at once
 
@@ -69,8 +68,8 @@ class Dagger:
         teacher = self._teacher(replace(given, spec=ChunkSpec.of(spec)), followed, known)
         spec = shown_levels(given, spec, known)
         data, asked = relabelled(seen(followed), spec, teacher)
-        usual = int(np.clip(PASSES * len(data) / self.training.batch, LEAST_STEPS, MOST_STEPS))
-        training = replace(self.training, steps=self.training.steps or usual)
+        steps = self.training.steps or usual_steps(len(data), self.training)
+        training = replace(self.training, steps=steps)
         fitted = clone_picture(given, spec, data, training)
         return Candidate(fitted.policy, fitted.numbers(len(followed)) | {"asked": float(asked)})
 

@@ -30,6 +30,11 @@ LEAST_STEPS, MOST_STEPS = 2500, 9000
 MADE: dict[Kind, type] = {"chunk": ChunkPolicy, "flow": FlowPolicy}
 
 
+def usual_steps(examples: int, training: Training) -> int:
+    """Return for how many gradient steps so many examples are learned from, unless it is said."""
+    return min(int(max(LEAST_STEPS, PASSES * examples / training.batch)), MOST_STEPS)
+
+
 @dataclass(frozen=True, slots=True)
 class ReplayCloning:
     """Clone successes that are worth it, every example about equally often."""
@@ -42,8 +47,8 @@ class ReplayCloning:
         """See `Recipe.improve`; starts from new weights, which forgets earlier mistakes."""
         chosen = self.chosen(given)
         examples = sum(int(rows.sum()) for rows in worth_cloning(given, chosen))
-        usual = int(max(LEAST_STEPS, PASSES * examples / self.training.batch))
-        fitted = clone(given, chosen, self.policy, self.training, min(usual, MOST_STEPS))
+        usual = usual_steps(examples, self.training)
+        fitted = clone(given, chosen, self.policy, self.training, usual)
         return Candidate(fitted.policy, fitted.numbers(len(chosen)))
 
     def chosen(self, given: RecipeInputs) -> list[Episode]:
