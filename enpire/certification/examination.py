@@ -184,7 +184,8 @@ class TaskExamination:
         mixed, near = self.audited
         if not mixed:
             detail = (
-                "task.py says no `truth`, or no episode came to a verdict: nothing to hold against"
+                "task.py says no `ground_truth`, or no episode came to a verdict: nothing to hold "
+                "against"
             )
             return [CheckRow("verifier agrees", "", 0, 0, "at least 99%", False, detail)]
         return verifier.rows(mixed, near, left_out=len(self._mixed) - len(mixed))
@@ -206,7 +207,7 @@ class TaskExamination:
         """So do the cameras, over episodes of the same kinds; and nobody deceives them."""
         stations, solved = self.stations, self._solved
         if not stations.task.looks:
-            return [_not_seen("the task is not verified by cameras (`judge_views`)")]
+            return [_not_seen("the task is not verified by cameras (`verify_views`)")]
         if not solved:
             return [_not_seen("no demonstration succeeds")]
         try:
@@ -354,12 +355,12 @@ def require_fit(stations: Stations) -> None:
             f"{file}: sample returns the same for each of {DRAWS} seeds: every episode would be "
             "the same one. Draw from its `rng`, or leave variation_names empty"
         )
-    stations.place(0, variation)
+    stations.set_initial_state(0, variation)
     stations.sensors.begin(0, np.random.default_rng(0))
     row = np.array([0])
     readings, _ = stations.sensors.read(row, [0])
     _require(file, "observe", np.shape(task.observe(readings)), (1, len(task.observation_names)))
-    _require(file, "ready", np.shape(task.ready(readings)), (1,))
+    _require(file, "looks_done", np.shape(task.looks_done(readings)), (1,))
     demonstrator = task.demonstrator(np.random.default_rng(0))
     _require(
         file, "the demonstrator's act", np.shape(demonstrator.act(readings)), (task.actions.size,)

@@ -149,7 +149,7 @@ def _require_alike(
 
 def _start(stations: Stations, rng: np.random.Generator) -> Readings:
     """Return the readings (1 row) of an initial condition in which hands feel and lead."""
-    stations.place(0, stations.task.sample(rng))
+    stations.set_initial_state(0, stations.task.sample(rng))
     stations.sensors.begin(0, rng)
     readings, _ = stations.sensors.read(np.array([0]), [0])
     force, lead = (rng.normal(0.0, size, readings.lead.shape) for size in (FORCE, LEAD))

@@ -62,7 +62,7 @@ class Audit(Observer):
         verdict = episode.verdict
         if verdict.outcome not in JUDGED or verdict.failed == STOPPED_BY_HARNESS:
             return
-        truth = stations.task.truth(stations.twin, episode.station)
+        truth = stations.task.ground_truth(stations.twin, episode.station)
         if truth:
             said = AuditedEpisode(episode.seed, episode.success, verdict.reason, truth)
             self.found[episode.id] = said

@@ -44,7 +44,8 @@ class Fault:
 class Wire(Protocol):
     """One station's, without its arms. No call waits for longer than a control period.
 
-    simulated: there is a simulator at its other end, that takes `place` and `vary`.
+    simulated: there is a simulator at its other end, which takes `set_initial_state` and
+    `randomize_physics`.
     """
 
     simulated: bool
@@ -64,15 +65,15 @@ class Wire(Protocol):
     def faults(self) -> list[Fault]:
         """The faults that were told since it was asked last, oldest first."""
 
-    def place(self, variation: FloatArray) -> None:
+    def set_initial_state(self, variation: FloatArray) -> None:
         """Have a simulator put the scene into an initial condition; the arms must be disarmed."""
 
-    def vary(self, variation: FloatArray) -> None:
+    def randomize_physics(self, variation: FloatArray) -> None:
         """Have a simulator vary what no robot brings about of an initial condition."""
 
     @property
     def placed(self) -> bool:
-        """Whether the last `place` is done, and the scene has settled; raises ResetFailed."""
+        """Whether the last initial state is there, and has settled; raises ResetFailed."""
 
     def close(self) -> None:
         """Hang up."""

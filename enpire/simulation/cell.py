@@ -52,13 +52,13 @@ class SimulatedCell:
         self._speed = self.twin.bind("actuator_velocity")
         self._effort = self.twin.bind("actuator_force")
         self._efforts: deque[FloatArray] = deque(maxlen=round(EFFORT_S * 1e9 / self._timestep))
-        self._planted = type(task).plant is not Task.plant
+        self._after_step = type(task).after_step is not Task.after_step
         self._at, self._steps = clock(), 0
         self._settling: int | None = None  # since when [steps], while a scene settles
         self._on: tuple[str, ...] = ()
         self.stopped = False
         self.failed = ""
-        task.prepare(self.twin)
+        task.after_compile(self.twin)
         self._begin()
 
     @property
@@ -131,24 +131,24 @@ class SimulatedCell:
         """Have the fixture's outputs `on` from now on."""
         self._on = on
 
-    def vary(self, variation: FloatArray) -> None:
+    def randomize_physics(self, variation: FloatArray) -> None:
         """What no robot brings about of an initial condition; the tracker's bias is another."""
-        self.task.vary(self.twin, 0, self._checked(variation))
+        self.task.randomize_physics(self.twin, 0, self._checked(variation))
         self._sensors.draw(0, self._rng)
 
-    def place(self, variation: FloatArray) -> None:
+    def set_initial_state(self, variation: FloatArray) -> None:
         """Put the scene into an initial condition; see `placed`."""
         self._on = ()
         self.twin.reset(0)
-        self.vary(variation)
-        self.task.place(self.twin, self._control, 0, self._checked(variation))
+        self.randomize_physics(variation)
+        self.task.set_initial_state(self.twin, self._control, 0, self._checked(variation))
         self.twin.forward(0)
         self._settling = self._steps
 
     def _begin(self) -> None:
         """Set the station up as somebody would: until a scene settles."""
         for _ in range(PLACE_TRIES):
-            self.place(self.task.sample(self._rng))
+            self.set_initial_state(self.task.sample(self._rng))
             while not self.placed:
                 self.twin.advance(0, self._substeps)
                 self._steps += self._substeps
@@ -161,8 +161,8 @@ class SimulatedCell:
 
     def _period_over(self) -> None:
         """What is looked at once in a control period."""
-        if self._planted:
-            self.task.plant(self.twin, 0)
+        if self._after_step:
+            self.task.after_step(self.twin, 0)
         if self._settling is not None:
             elapsed = (self._steps - self._settling) * self._timestep * 1e-9
             try:

@@ -129,11 +129,11 @@ class LocalWire:
         return {
             "hello": lambda: {"task": cell.task.name},
             "operate": lambda: _done_answer(lambda: cell.operate(tuple(asked["on"]))),
-            "place": lambda: _done_answer(
-                lambda: cell.place(np.array(asked["variation"], np.float64))
+            "set_initial_state": lambda: _done_answer(
+                lambda: cell.set_initial_state(np.array(asked["variation"], np.float64))
             ),
-            "vary": lambda: _done_answer(
-                lambda: cell.vary(np.array(asked["variation"], np.float64))
+            "randomize_physics": lambda: _done_answer(
+                lambda: cell.randomize_physics(np.array(asked["variation"], np.float64))
             ),
             "placed": lambda: {"placed": cell.placed, "failed": cell.failed},
             "emergency": lambda: _done_answer(lambda: cell.emergency(bool(asked["pressed"]))),

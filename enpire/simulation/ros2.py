@@ -15,7 +15,7 @@ from enpire.drivers import Reading
 from enpire.drivers.ros2.messages import compressed, image, poses
 from enpire.drivers.ros2.node import Spinning, command, latched, sensor_data
 from enpire.drivers.ros2.settings import COMPRESSED, CommandMode, Ros2Settings
-from enpire.drivers.ros2.wire import FAULTS, PLACE, SCENE, VARY
+from enpire.drivers.ros2.wire import FAULTS, INITIAL_STATE, PHYSICS, SCENE
 from enpire.environment.cameras.camera import CameraView
 from enpire.errors import SafetyError
 from enpire.packs import Robot
@@ -148,8 +148,15 @@ class Ros2Server:
         self._fault = node.create_publisher(String, FAULTS, latched())
         self._description = node.create_publisher(String, "robot_description", latched())
         self._description.publish(String(data=urdf(station.robot, settings)))
-        self._listen(node, Float64MultiArray, PLACE, lambda m: ("place", np.array(m.data)))
-        self._listen(node, Float64MultiArray, VARY, lambda m: ("vary", np.array(m.data)))
+        self._listen(
+            node,
+            Float64MultiArray,
+            INITIAL_STATE,
+            lambda m: ("set_initial_state", np.array(m.data)),
+        )
+        self._listen(
+            node, Float64MultiArray, PHYSICS, lambda m: ("randomize_physics", np.array(m.data))
+        )
         self._listen(node, String, settings.fixture, lambda m: ("operate", m.data), latched())
         self._controllers = LifecycleNode(
             settings.controller, namespace=settings.namespace, context=self._spinning.context
@@ -184,7 +191,7 @@ class Ros2Server:
         """Take what has come, and say how things are; now: monotonic ns."""
         while self._asked:
             what, data = self._asked.popleft()
-            if what in ("place", "vary", "operate"):
+            if what in ("set_initial_state", "randomize_physics", "operate"):
                 self._simulator(what, data)
             elif what == "accept":
                 self._controller.follower.accept(data)
@@ -254,11 +261,11 @@ class Ros2Server:
 
     def _simulator(self, what: str, data: Any) -> None:
         try:
-            if what == "place":
-                self._cell.place(data)
+            if what == "set_initial_state":
+                self._cell.set_initial_state(data)
                 self._number += 1
-            elif what == "vary":
-                self._cell.vary(data)
+            elif what == "randomize_physics":
+                self._cell.randomize_physics(data)
             else:
                 self._cell.operate(tuple(filter(None, data.split(","))))
         except SafetyError as error:

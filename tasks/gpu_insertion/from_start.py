@@ -47,7 +47,7 @@ class FromCradle(GpuInsertion):
 
     time_limit = 24.0
     actions = ActionSpec((LEFT_HAND, RIGHT_HAND), lead=0.06, push=30.0)
-    kept: ClassVar[dict[int, float]] = {}
+    fixed_action_dims: ClassVar[dict[int, float]] = {}
     variation_names = (
         *(f"slot_{a}" for a in ("x", "y", "z", "rx", "ry", "rz")),
         *(f"cradle_{a}" for a in ("x", "y", "yaw")),
@@ -70,9 +70,9 @@ class FromCradle(GpuInsertion):
             below = CRADLE_AT[2] + foot - 0.003
             _box(cradle, (0.008, 0.006, below / 2), (0.0, y, foot - 0.003 - below / 2))
 
-    def prepare(self, twin: Twin) -> None:
+    def after_compile(self, twin: Twin) -> None:
         """Expand the cradle's place too."""
-        super().prepare(twin)
+        super().after_compile(twin)
         self._cradle = twin.scene.model.body("task_cradle").id
         self._top = twin.scene.model.site("task_card_left_high").id
 
@@ -89,12 +89,14 @@ class FromCradle(GpuInsertion):
             ]
         )
 
-    def vary(self, twin: Twin, row: int, variation: FloatArray) -> None:
+    def randomize_physics(self, twin: Twin, row: int, variation: FloatArray) -> None:
         """Friction, springs, the card's mass; latency and the slot's place."""
         self._vary_rest(twin, row, dict(zip(self.variation_names, variation, strict=True)))
         self._drawn[row, :6] = variation[:6]
 
-    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
+    def set_initial_state(
+        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
+    ) -> None:
         """The card in the cradle, the hands above it and open."""
         model = twin.model
         x, y, yaw = variation[6:9]

@@ -53,8 +53,8 @@ from .frames import (
 from .look import CAMERAS, CENTRE
 from .restorer import HoldAgain
 from .skill import PARAMETERS, Seater
-from .truth import truth
-from .verify import FIRST, SEEN_SEATED, judge, judge_views, seated
+from .truth import ground_truth
+from .verify import FIRST, SEEN_SEATED, seated, verify, verify_views
 
 READY_DEPTH = 0.0072  # of the edge's middle, as seen in one reading [m]
 READY_LEVEL = 0.0020  # by how much one end may be seen higher then [m]
@@ -92,7 +92,7 @@ class GpuInsertion(Task):
     reset_stretch = 0.024  # [m]
     # A card that falls lies flat on the board, where no hand gets under it: jaws stay shut until
     # the verifier opens them.
-    kept: ClassVar[dict[int, float]] = {6: -1.0, 13: -1.0}
+    fixed_action_dims: ClassVar[dict[int, float]] = {6: -1.0, 13: -1.0}
     observation_names = (
         *(f"{s}_end_{a}" for s in ("left", "right") for a in "xyz"),
         *(f"{s}_end_near_{a}" for s in ("left", "right") for a in "xyz"),
@@ -114,7 +114,7 @@ class GpuInsertion(Task):
     target_names = variation_names[:18]
     parameters = PARAMETERS
 
-    def prepare(self, twin: Twin) -> None:
+    def after_compile(self, twin: Twin) -> None:
         """Expand what the reset varies."""
         scene = twin.scene
         model = scene.model
@@ -181,7 +181,7 @@ class GpuInsertion(Task):
             ]
         )
 
-    def vary(self, twin: Twin, row: int, variation: FloatArray) -> None:
+    def randomize_physics(self, twin: Twin, row: int, variation: FloatArray) -> None:
         """Friction, springs, the card's mass; latency and the slot's place, which `settle` sets.
 
         And where the weld of a fast reset holds the card.
@@ -204,7 +204,9 @@ class GpuInsertion(Task):
         twin.set_const(row)  # what MuJoCo derives from masses
         self._latency[row] = v["latency"]
 
-    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
+    def set_initial_state(
+        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
+    ) -> None:
         """The card fixed in the air, both hands shut on it."""
         model = twin.model
         self._place_slot(twin, row)
@@ -305,7 +307,7 @@ class GpuInsertion(Task):
         result: Float32Array = ((seen - _CENTRE) / _SCALE).astype(np.float32)
         return result
 
-    def ready(self, readings: Readings) -> NDArray[np.bool_]:
+    def looks_done(self, readings: Readings) -> NDArray[np.bool_]:
         """The edge is seen deep in the slot and level."""
         ends = ends_in_slot(readings)
         step = abs(ends[:, LEFT, 2] - ends[:, RIGHT, 2])
@@ -314,7 +316,7 @@ class GpuInsertion(Task):
         )
         return result
 
-    def probe(self, evidence: Evidence) -> Float32Array | None:
+    def verification_action(self, evidence: Evidence) -> Float32Array | None:
         """Let go of a card that is seated, and look whether it stays; the hands remain about it.
 
         Soft arms are wound up by what they pressed: opened so, a finger would lean on the card, or
@@ -332,13 +334,13 @@ class GpuInsertion(Task):
         action[:, 6] = OPENED_ACTION if opening else -1.0
         return action.ravel()
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def verify(self, evidence: Evidence) -> Verdict:
         """Deep by the hands; deep, level and upright after they have let go."""
-        return judge(evidence)
+        return verify(evidence)
 
-    def judge_views(self, evidence: Evidence) -> Verdict:
+    def verify_views(self, evidence: Evidence) -> Verdict:
         """The same from pictures, joints, grippers and wrists."""
-        return judge_views(evidence)
+        return verify_views(evidence)
 
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """A person at two leader arms."""
@@ -354,9 +356,9 @@ class GpuInsertion(Task):
         grasps = _grasps(target)
         return HoldAgain(rng, self.actions, _card(target), grasps, posture, self._bearing)
 
-    def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
+    def ground_truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """Where edge and slot themselves are, and whether the card stands without the hands."""
-        return truth(twin, row)
+        return ground_truth(twin, row)
 
     def fakes(self) -> tuple[Fake, ...]:
         """Cards beside, on, across and half in the slot, reversed, and held by a hand."""

@@ -28,7 +28,7 @@ TUG = (
 TUGGED = 0.2  # for which it is pulled [s]
 
 
-def truth(twin: Twin, row: int) -> tuple[Predicate, ...]:
+def ground_truth(twin: Twin, row: int) -> tuple[Predicate, ...]:
     """The conditions of success.
 
     The rim is on the slot's floor, each end at its own end of the slot and between the walls. No

@@ -1,6 +1,6 @@
 """The verdict on a card, from readings while the hands still held it and after they let go.
 
-Where it is then is said by the tracker (`judge`) or by cameras (`judge_views`).
+Where it is then is said by the tracker (`verify`) or by cameras (`verify_views`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ GENTLE = 30.0  # at a wrist, as while a policy acts, at most [N]
 ENTERED = 1.0  # depth from which on the edge is in the slot [mm]
 
 
-def judge(evidence: Evidence) -> Verdict:
+def verify(evidence: Evidence) -> Verdict:
     """Seated by the hands that held it; deep, level and upright when they touch it no more."""
     first, last = evidence.readings[:FIRST], evidence.readings[-LAST:]
     ends, shutting = _ends(last), np.ptp(_opening(first), axis=0).max()
@@ -59,7 +59,7 @@ def judge(evidence: Evidence) -> Verdict:
     return _verdict(deep if by_name["in_slot"].holds else 0.0, predicates)
 
 
-def judge_views(evidence: Evidence) -> Verdict:
+def verify_views(evidence: Evidence) -> Verdict:
     """The same from where cameras see card and slot once the hands have let go.
 
     Depth before is not seen. It is for the hands that they are only told to open if it was enough,

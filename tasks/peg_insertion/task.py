@@ -47,8 +47,8 @@ from .frames import (
 )
 from .restorer import HoldAgain
 from .skill import PARAMETERS, Inserter
-from .truth import truth
-from .verify import FIRST, SEATED, judge, seated
+from .truth import ground_truth
+from .verify import FIRST, SEATED, seated, verify
 
 READY_DEPTH = 0.0292  # of the tip, as seen in one reading [m]
 READY_ASIDE = 0.0015  # of the tip from the hole's axis, as seen then [m]
@@ -86,7 +86,7 @@ class PegInsertion(Task):
         push=15.0,
     )
     # A peg that is dropped rolls away: the hand stays shut until the verifier opens it.
-    kept: ClassVar[dict[int, float]] = {6: -1.0}
+    fixed_action_dims: ClassVar[dict[int, float]] = {6: -1.0}
     observation_names = (
         *(f"tip_{a}" for a in "xyz"),
         *(f"tip_near_{a}" for a in "xyz"),
@@ -124,7 +124,7 @@ class PegInsertion(Task):
         """Make the shank thicker."""
         spec.geom("task_shank").size[0] += by / 2
 
-    def prepare(self, twin: Twin) -> None:
+    def after_compile(self, twin: Twin) -> None:
         """Expand what the reset varies."""
         scene = twin.scene
         model = scene.model
@@ -161,7 +161,7 @@ class PegInsertion(Task):
             ]
         )
 
-    def vary(self, twin: Twin, row: int, variation: FloatArray) -> None:
+    def randomize_physics(self, twin: Twin, row: int, variation: FloatArray) -> None:
         """Write friction, the peg's mass, and where the weld of a fast reset holds the peg.
 
         Latency and the block's place are set by `settle`.
@@ -180,7 +180,9 @@ class PegInsertion(Task):
         self._relative[row, self._weld, 3:6] = position
         mujoco.mju_mat2Quat(self._relative[row, self._weld, 6:10], frame.ravel())
 
-    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
+    def set_initial_state(
+        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
+    ) -> None:
         """Write the peg fixed in the air, and the hand shut on it."""
         model = twin.model
         self._place_block(twin, row)
@@ -250,7 +252,7 @@ class PegInsertion(Task):
         ]
         return np.concatenate(parts, axis=1).astype(np.float32)
 
-    def ready(self, readings: Readings) -> NDArray[np.bool_]:
+    def looks_done(self, readings: Readings) -> NDArray[np.bool_]:
         """Return whether the tip is seen at the hole's floor."""
         tip = tip_in_hole(readings)
         result: NDArray[np.bool_] = (-tip[:, 2] > READY_DEPTH) & (
@@ -258,7 +260,7 @@ class PegInsertion(Task):
         )
         return result
 
-    def probe(self, evidence: Evidence) -> Float32Array | None:
+    def verification_action(self, evidence: Evidence) -> Float32Array | None:
         """Let go of a peg that is seated, and look whether it stays; the hand remains about it.
 
         A hand that still presses would spring as it opens, and strike the peg. So it first goes
@@ -275,9 +277,9 @@ class PegInsertion(Task):
         action[6] = OPENED_ACTION if opening else -1.0
         return action
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def verify(self, evidence: Evidence) -> Verdict:
         """Return the verdict: deep in the hand; deep, upright and alone after it has let go."""
-        return judge(evidence)
+        return verify(evidence)
 
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """Return a person at a leader arm."""
@@ -292,9 +294,9 @@ class PegInsertion(Task):
         posture = self._joints(target), np.full(1, CLOSED)
         return HoldAgain(rng, self.reset_actions, _peg(target), _grasp(target), posture)
 
-    def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
+    def ground_truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """Return where shank and bore themselves are, and whether the peg stands alone."""
-        return truth(twin, row)
+        return ground_truth(twin, row)
 
     def fakes(self) -> tuple[Fake, ...]:
         """Return pegs beside, on, across and half in the hole, and one that a finger leans on."""

@@ -23,7 +23,7 @@ TOUCH = 0.2  # with which the hand may press on the peg, all contacts together [
 ALONE = 0.5  # for which the peg is then left to itself, in the copy [s]
 
 
-def truth(twin: Twin, row: int) -> tuple[Predicate, ...]:
+def ground_truth(twin: Twin, row: int) -> tuple[Predicate, ...]:
     """Return the conditions of success.
 
     The shank is at the hole's floor, and within the bore. The hand does not touch the peg. Where no

@@ -23,7 +23,7 @@ GENTLE = 40.0  # at the wrist, as while a policy acts, at most [N]
 ENTERED = 3.0  # depth from which on the tip is in the hole [mm]
 
 
-def judge(evidence: Evidence) -> Verdict:
+def verify(evidence: Evidence) -> Verdict:
     """Return the verdict: seated by the hand that held it, and staying there without it."""
     first, last = evidence.readings[:FIRST], evidence.readings[-LAST:]
     tip, lean = _tip(last), np.degrees(np.arccos(min(1.0, _axis(last)[2])))

@@ -36,8 +36,8 @@ from .geometry import CUBE, cube_in_hand, posture, quarter_turn
 from .look import CAMERAS, CENTRE, ROLL
 from .restorer import PutBack
 from .skill import PARAMETERS, PickUp, Values
-from .truth import truth
-from .verify import height, judge, judge_views
+from .truth import ground_truth
+from .verify import height, verify, verify_views
 
 GRIP = 0.8  # torque limit of the jaw, which closes on the cube with 12 N [N m]
 # Where the hand may go [m]: the pads' ends, 10 mm below it, stay off the bench.
@@ -84,7 +84,7 @@ class PickCube(Task):
         aim(spec, CENTRE, CAMERAS, ROLL)
         spec.actuator("arm_gripper").forcerange = (-GRIP, GRIP)
 
-    def prepare(self, twin: Twin) -> None:
+    def after_compile(self, twin: Twin) -> None:
         """Expand what the reset varies."""
         model = twin.model
         self._cube = model.body("task_cube").id
@@ -101,7 +101,7 @@ class PickCube(Task):
         high = (0.25, 0.05, np.pi / 4, 0.25, 0.075, 0.075, 0.4, 1.3, 1.6, 0.03)
         return rng.uniform(low, high)
 
-    def vary(self, twin: Twin, row: int, variation: FloatArray) -> None:
+    def randomize_physics(self, twin: Twin, row: int, variation: FloatArray) -> None:
         """Friction, mass, and the latency that `settle` sets."""
         v = dict(zip(self.variation_names, variation, strict=True))
         model = twin.model
@@ -111,7 +111,9 @@ class PickCube(Task):
         twin.set_const(row)  # what MuJoCo derives from masses
         self._latency[row] = v["latency"]
 
-    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
+    def set_initial_state(
+        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
+    ) -> None:
         """The cube on the bench, the hand above it and half open."""
         v = dict(zip(self.variation_names, variation, strict=True))
         model = twin.model
@@ -148,13 +150,13 @@ class PickCube(Task):
         ]
         return np.concatenate(parts, axis=1).astype(np.float32)
 
-    def ready(self, readings: Readings) -> NDArray[np.bool_]:
+    def looks_done(self, readings: Readings) -> NDArray[np.bool_]:
         """The cube is seen lifted and between the fingers."""
         distance = np.linalg.norm(cube_in_hand(readings), axis=1)
         result: NDArray[np.bool_] = (height(readings) > LIFTED) & (distance < HELD)
         return result
 
-    def probe(self, evidence: Evidence) -> Float32Array | None:
+    def verification_action(self, evidence: Evidence) -> Float32Array | None:
         """Shake the hand sideways, then hold it still; nothing to shake if the cube lies there."""
         elapsed = evidence.elapsed
         if elapsed >= SHAKE[1] or height(evidence.readings[-1])[0] < LIFTED / 2:
@@ -165,13 +167,13 @@ class PickCube(Task):
             action[1] = 0.6 * np.sign(np.sin(2 * np.pi * (elapsed / SHAKE[0] + 0.1)))
         return action
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def verify(self, evidence: Evidence) -> Verdict:
         """Lifted by 60 mm, between pads that shut on it, and not on its way."""
-        return judge(evidence)
+        return verify(evidence)
 
-    def judge_views(self, evidence: Evidence) -> Verdict:
+    def verify_views(self, evidence: Evidence) -> Verdict:
         """The same of the cube that the cameras see."""
-        return judge_views(evidence)
+        return verify_views(evidence)
 
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """A person at a leader arm."""
@@ -185,9 +187,9 @@ class PickCube(Task):
         """Reaches, goes down, closes, lifts."""
         return PickUp(self.actions, Values(**values))
 
-    def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
+    def ground_truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """Forces on the cube, and whether it stays up."""
-        return truth(twin, row)
+        return ground_truth(twin, row)
 
     def fakes(self) -> tuple[Fake, ...]:
         """Cubes that are high, or in the hand, and not held up by it."""

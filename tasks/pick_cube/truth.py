@@ -22,7 +22,7 @@ OTHERS = 0.05  # of its weight that anything but the fingers may bear [N]
 AHEAD, DROP = 0.3, 15.0  # so long it is watched on a copy [s], in which it would fall 440 [mm]
 
 
-def truth(twin: Twin, row: int) -> tuple[Predicate, ...]:
+def ground_truth(twin: Twin, row: int) -> tuple[Predicate, ...]:
     """Return the conditions of success: risen, squeezed by both fingers, borne by them, staying."""
     model, data = twin.simulation(row)
     cube = model.body("task_cube").id

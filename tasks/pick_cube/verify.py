@@ -26,7 +26,7 @@ LAST = 5  # readings that the verdict averages
 CALIBRATED = 0.0002  # what is left of cameras' places when the marks have told them [m]
 
 
-def judge(evidence: Evidence) -> Verdict:
+def verify(evidence: Evidence) -> Verdict:
     """Return the verdict by the tracker, the hand's pose and the jaw's angle."""
     last = evidence.readings[-LAST:]
     offset = np.mean([cube_in_hand(r)[0] @ r.hand_rotation[0, 0] for r in last], axis=0)
@@ -40,7 +40,7 @@ def judge(evidence: Evidence) -> Verdict:
     )
 
 
-def judge_views(evidence: Evidence) -> Verdict:
+def verify_views(evidence: Evidence) -> Verdict:
     """Return the verdict by the cameras, the hand's pose and the jaw's angle."""
     last = evidence.readings[-LAST:]
     hand, frame = last[-1].hand_position[0, 0], last[-1].hand_rotation[0, 0]

@@ -41,9 +41,9 @@ class FromTray(PinBox):
     )
     target_names = ()
 
-    def prepare(self, twin: Twin) -> None:
+    def after_compile(self, twin: Twin) -> None:
         """The hand looks down at the start."""
-        super().prepare(twin)
+        super().after_compile(twin)
         self._nominal_joints = self._kinematics.solve([HAND_AT], [eased(HAND_AT, DOWN)])
 
     def sample(self, rng: np.random.Generator) -> FloatArray:
@@ -58,11 +58,13 @@ class FromTray(PinBox):
             ]
         )
 
-    def vary(self, twin: Twin, row: int, variation: FloatArray) -> None:
+    def randomize_physics(self, twin: Twin, row: int, variation: FloatArray) -> None:
         """Friction, latency, the box's place."""
         self._vary_rest(twin.model, row, dict(zip(self.variation_names, variation, strict=True)))
 
-    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
+    def set_initial_state(
+        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
+    ) -> None:
         """Pins in their lanes, the hand above them and open."""
         v = dict(zip(self.variation_names, variation, strict=True))
         box, frame = self._place_box(row)

@@ -42,8 +42,8 @@ from .parts import DEPTH, HOLES, PIN_RADIUS, PINS, STAGE, add_pins, drill, in_tr
 from .restorer import HoldAgain
 from .skill import PARAMETERS, Inserter
 from .start import Start, box_pose
-from .truth import truth
-from .verify import judge, judge_views, seated
+from .truth import ground_truth
+from .verify import seated, verify, verify_views
 
 STEP, TURN = (0.002,) * 3, (0.025,) * 3  # of the hand in a control period [m], [rad]
 HAND = ArmAction(STEP, TURN, low=(0.39, -0.05, 0.195), high=(0.50, 0.05, 0.255))
@@ -118,7 +118,7 @@ class PinBox(Task):
         """Make the pins thicker."""
         thicken(spec, "task_", by)
 
-    def prepare(self, twin: Twin) -> None:
+    def after_compile(self, twin: Twin) -> None:
         """Expand what the reset varies."""
         scene, model = twin.scene, twin.model
         self._kinematics = Kinematics(scene.world, scene.robot)
@@ -153,7 +153,7 @@ class PinBox(Task):
             ]
         )
 
-    def vary(self, twin: Twin, row: int, variation: FloatArray) -> None:
+    def randomize_physics(self, twin: Twin, row: int, variation: FloatArray) -> None:
         """Friction, latency, the box's place; and how the weld of a fast reset holds the pin."""
         self._vary_rest(twin.model, row, dict(zip(self.variation_names, variation, strict=True)))
         start = Start.of(variation)
@@ -179,7 +179,9 @@ class PinBox(Task):
             self._place_pin(twin, row, pin, position + after @ offset, moved)
             twin.qvel[row, dof : dof + 3] = after @ before.T @ twin.qvel[row, dof : dof + 3]
 
-    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
+    def set_initial_state(
+        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
+    ) -> None:
         """The pin over its hole, welded to the hand until the fingers hold it."""
         self._place_box(row)
         start = Start.of(variation)
@@ -235,12 +237,12 @@ class PinBox(Task):
         scaled: Float32Array = ((seen - _CENTRE) / _SCALE).astype(np.float32)
         return scaled
 
-    def ready(self, readings: Readings) -> NDArray[np.bool_]:
+    def looks_done(self, readings: Readings) -> NDArray[np.bool_]:
         """All pins look seated, and the fingers are open."""
         result: NDArray[np.bool_] = seated(readings) & (readings.gripper[:, 0] > FREE)
         return result
 
-    def probe(self, evidence: Evidence) -> Float32Array | None:
+    def verification_action(self, evidence: Evidence) -> Float32Array | None:
         """Let go, back off along the fingers, look."""
         if evidence.elapsed >= LOOK:
             return None
@@ -250,13 +252,13 @@ class PinBox(Task):
             action[:3] = -BACK_OFF * evidence.readings[-1].hand_rotation[0, 0, :, 2]
         return action
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def verify(self, evidence: Evidence) -> Verdict:
         """Every pin seated, upright, let go of."""
-        return judge(evidence)
+        return verify(evidence)
 
-    def judge_views(self, evidence: Evidence) -> Verdict:
+    def verify_views(self, evidence: Evidence) -> Verdict:
         """The same of the pins that two cameras see."""
-        return judge_views(evidence)
+        return verify_views(evidence)
 
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """A person at a leader arm."""
@@ -272,9 +274,9 @@ class PinBox(Task):
         """Seats the next pin; picks it up first, if it lies."""
         return Inserter(self.actions, values)
 
-    def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
+    def ground_truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """Whether each pin stands home in its own hole, with no hand at it."""
-        return truth(twin, row)
+        return ground_truth(twin, row)
 
     def fakes(self) -> tuple[Fake, ...]:
         """Pins beside, on and over their holes, and hands that still touch them."""

@@ -27,7 +27,7 @@ UNTOUCHED = 1.0  # of the hand from any pin, at least [mm]
 FAR = 0.1  # beyond which distances need not be known [m]
 
 
-def truth(twin: Twin, row: int) -> tuple[Predicate, ...]:
+def ground_truth(twin: Twin, row: int) -> tuple[Predicate, ...]:
     """The conditions of success, each that of the worst pin."""
     model, data = (copy.copy(part) for part in twin.simulation(row))
     hand = _hand(model, twin.scene.arms[0].name)

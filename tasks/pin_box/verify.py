@@ -1,6 +1,6 @@
 """The verdict on a pin box, from what is seen after the fingers let go and backed off.
 
-Where box and pins are then is said by the tracker (`judge`) or by cameras (`judge_views`).
+Where box and pins are then is said by the tracker (`verify`) or by cameras (`verify_views`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def seated(readings: Readings) -> NDArray[np.bool_]:
     return result
 
 
-def judge(evidence: Evidence) -> Verdict:
+def verify(evidence: Evidence) -> Verdict:
     """Each condition is that of the worst pin; success is all of them."""
     last = evidence.readings[-LAST:]
     ends, directions = (np.mean(part, axis=0)[0] for part in zip(*map(in_holes, last), strict=True))
@@ -61,7 +61,7 @@ def judge(evidence: Evidence) -> Verdict:
     return _verdict(ends, directions, np.mean(away, axis=0))
 
 
-def judge_views(evidence: Evidence) -> Verdict:
+def verify_views(evidence: Evidence) -> Verdict:
     """The same of the pins that cameras see, each by its colour; the hand is where joints say."""
     seen = colours(evidence.views, evidence.elapsed)
     box = find_box(seen)

@@ -40,8 +40,8 @@ from .geometry import (
     quarter_turn,
 )
 from .restorer import PutBack
-from .truth import truth
-from .verify import LET_GO, judge
+from .truth import ground_truth
+from .verify import LET_GO, verify
 
 # A 2F-85 grips with 20 to 235 N, and moves its fingers by 20 to 150 mm/s in all (data sheet).
 GRIP, CLOSING = 40.0, 0.15  # [N], [m/s]
@@ -102,7 +102,7 @@ class PlaceBlock(Task):
         gripper.forcerange = (-GRIP, GRIP)
         gripper.biasprm[2] = -GRIP / CLOSING
 
-    def prepare(self, twin: Twin) -> None:
+    def after_compile(self, twin: Twin) -> None:
         """Expand what the reset varies."""
         model = twin.model
         self._kinematics = Kinematics(twin.scene.world, twin.scene.robot)
@@ -132,7 +132,7 @@ class PlaceBlock(Task):
             ]
         )
 
-    def vary(self, twin: Twin, row: int, variation: FloatArray) -> None:
+    def randomize_physics(self, twin: Twin, row: int, variation: FloatArray) -> None:
         """The pad, which a person shifts; friction, mass, and the latency that `settle` sets."""
         v = dict(zip(self.variation_names, variation, strict=True))
         model = twin.model
@@ -143,7 +143,9 @@ class PlaceBlock(Task):
         twin.set_const(row)  # what MuJoCo derives from masses and from where bodies are
         self._latency[row] = v["latency"]
 
-    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
+    def set_initial_state(
+        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
+    ) -> None:
         """The block on the bench, the hand above it and open."""
         model = twin.model
         x, y, yaw = variation[:3]
@@ -188,13 +190,13 @@ class PlaceBlock(Task):
         ]
         return np.concatenate(parts, axis=1).astype(np.float32)
 
-    def ready(self, readings: Readings) -> NDArray[np.bool_]:
+    def looks_done(self, readings: Readings) -> NDArray[np.bool_]:
         """The block is seen on the pad, on the bench, and let go of."""
         on_pad = (height(readings) < SEEN_LOW) & (margin(readings) > SEEN_INSIDE)
         result: NDArray[np.bool_] = on_pad & (readings.gripper[:, 0] > LET_GO)
         return result
 
-    def probe(self, evidence: Evidence) -> Float32Array | None:
+    def verification_action(self, evidence: Evidence) -> Float32Array | None:
         """Raise the hand, then hold it still. Fingers that have not let go take the block along."""
         if evidence.elapsed >= RAISE[1]:
             return None
@@ -204,9 +206,9 @@ class PlaceBlock(Task):
             action[2] = 1.0
         return action
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def verify(self, evidence: Evidence) -> Verdict:
         """All of the block on the pad, flat, still, and clear of the hand."""
-        return judge(evidence)
+        return verify(evidence)
 
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """A person at a leader arm."""
@@ -216,9 +218,9 @@ class PlaceBlock(Task):
         """Carries the block to where it is to lie."""
         return PutBack(self.actions, target[:3], self._posture(target[3:]))
 
-    def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
+    def ground_truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """Where the block's shape is, what touches it, and whether it stays."""
-        return truth(twin, row)
+        return ground_truth(twin, row)
 
     def fakes(self) -> tuple[Fake, ...]:
         """Blocks beside the pad, over its rim, on their way, and in the hand."""

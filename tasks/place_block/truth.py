@@ -20,7 +20,7 @@ TOUCHED = 0.1  # by all but the bench, at most [N]
 AHEAD, MOVED = 0.5, 1.0  # so long it is watched on a copy [s], in which it goes so far at most [mm]
 
 
-def truth(twin: Twin, row: int) -> tuple[Predicate, ...]:
+def ground_truth(twin: Twin, row: int) -> tuple[Predicate, ...]:
     """Return the conditions of success: all of it on the pad, flat, untouched, staying."""
     model, data = twin.simulation(row)
     face = lower_face(model, data)

@@ -22,7 +22,7 @@ LAST = 10  # readings that the verdict averages
 FAR = 0.3  # of the block from the pad, from where on nothing is achieved [m]
 
 
-def judge(evidence: Evidence) -> Verdict:
+def verify(evidence: Evidence) -> Verdict:
     """Return the verdict by the tracker and the hand's pose, once the hand was raised."""
     last = evidence.readings[-LAST:]
     block = np.array([r.position[0, 0] for r in last])

@@ -47,8 +47,8 @@ from .geometry import (
 from .look import CAMERAS, CENTRE
 from .restorer import LIFTED, PutBack
 from .skill import PARAMETERS, Pusher
-from .truth import truth
-from .verify import LAST, height, judge, judge_views
+from .truth import ground_truth
+from .verify import LAST, height, verify, verify_views
 
 SETTLED_AT = 0.40  # time in the reset: until the hand has sagged to where it rests [s]
 SEEN = 0.92  # what is seen of it before the verifier comes, in one reading
@@ -116,7 +116,7 @@ class PushT(Task):
         jaw.inheritrange = 0.0
         jaw.ctrlrange = (SHUT, SHUT + 0.001)
 
-    def prepare(self, twin: Twin) -> None:
+    def after_compile(self, twin: Twin) -> None:
         """Expand what the reset varies."""
         model = twin.model
         self._block = model.body("task_block").id
@@ -140,7 +140,7 @@ class PushT(Task):
         high = (0.25, 0.08, 0.08, 0.2, 1.3, 1.6, 0.03)
         return np.concatenate([pose, rng.uniform(low, high)])
 
-    def vary(self, twin: Twin, row: int, variation: FloatArray) -> None:
+    def randomize_physics(self, twin: Twin, row: int, variation: FloatArray) -> None:
         """Friction, mass, and the latency that `settle` sets."""
         v = dict(zip(self.variation_names, variation, strict=True))
         model = twin.model
@@ -150,7 +150,9 @@ class PushT(Task):
         twin.set_const(row)  # what MuJoCo derives from masses
         self._latency[row] = v["latency"]
 
-    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
+    def set_initial_state(
+        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
+    ) -> None:
         """The block on the bench, the hand above the tray and shut."""
         v = dict(zip(self.variation_names, variation, strict=True))
         model = twin.model
@@ -199,14 +201,14 @@ class PushT(Task):
         ]
         return np.concatenate(parts, axis=1).astype(np.float32)
 
-    def ready(self, readings: Readings) -> NDArray[np.bool_]:
+    def looks_done(self, readings: Readings) -> NDArray[np.bool_]:
         """The hand is lifted, and the outline is seen covered."""
         result = readings.hand_position[:, 0, 2] > CLEAR
         for i in np.flatnonzero(result):
             result[i] = overlap(block_pose(readings.row(i))[0]) > SEEN
         return result
 
-    def probe(self, evidence: Evidence) -> Float32Array | None:
+    def verification_action(self, evidence: Evidence) -> Float32Array | None:
         """Lift the hand clear, straight up, then out of the cameras' way, and look for a while."""
         clear = [height(r) > CLEAR for r in evidence.readings]
         aside = evidence.readings[-1].hand_position[0, 0, 1] > ASIDE
@@ -224,13 +226,13 @@ class PushT(Task):
         action[6] = -1.0
         return action
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def verify(self, evidence: Evidence) -> Verdict:
         """The outline is covered, by a block that is still and flat on the bench."""
-        return judge(evidence)
+        return verify(evidence)
 
-    def judge_views(self, evidence: Evidence) -> Verdict:
+    def verify_views(self, evidence: Evidence) -> Verdict:
         """The same of the block that the cameras see, from which the hand is clear."""
-        return judge_views(evidence)
+        return verify_views(evidence)
 
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """A person at a leader arm."""
@@ -244,9 +246,9 @@ class PushT(Task):
         """Pushes a little and looks again."""
         return Pusher(self.actions, values)
 
-    def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
+    def ground_truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """What of the outline has the block over it, what bears the block, whether it stays."""
-        return truth(twin, row)
+        return ground_truth(twin, row)
 
     def fakes(self) -> tuple[Fake, ...]:
         """Blocks that cover the outline in projection only, nearly, or with a hand on them."""

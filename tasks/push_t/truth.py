@@ -29,7 +29,7 @@ TOUCHED = 0.02  # with which a hand presses it, at most [N]
 AHEAD, STAYS = 0.5, 3.0
 
 
-def truth(twin: Twin, row: int) -> tuple[Predicate, ...]:
+def ground_truth(twin: Twin, row: int) -> tuple[Predicate, ...]:
     """Return the conditions of success: not open, on the bench, let go, staying there."""
     model, data = twin.simulation(row)
     block = model.body("task_block").id

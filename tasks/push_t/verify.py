@@ -23,7 +23,7 @@ OFF_BENCH = 4.0  # of a block's middle from where it is on the bench [mm]
 LAST = 25  # readings with the hand clear that the verdict averages
 
 
-def judge(evidence: Evidence) -> Verdict:
+def verify(evidence: Evidence) -> Verdict:
     """Return the verdict by the tracker and the hand's pose."""
     last = evidence.readings[-LAST:]
     poses = np.array([block_pose(r)[0] for r in last])
@@ -40,7 +40,7 @@ def judge(evidence: Evidence) -> Verdict:
     )
 
 
-def judge_views(evidence: Evidence) -> Verdict:
+def verify_views(evidence: Evidence) -> Verdict:
     """Return the verdict by the cameras and the hand's pose.
 
     A block that does not lie flat on the bench is none that the fit knows: then it is unsure. What

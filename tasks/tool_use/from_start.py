@@ -48,7 +48,9 @@ class FromStand(ToolUse):
             ]
         )
 
-    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
+    def set_initial_state(
+        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
+    ) -> None:
         """Tie and stand, the cutter in it, the hand before its handles."""
         self._bring(twin, row, variation)
         pivot = STAND_AT + np.array([*variation[4:6], STANDING])

@@ -41,8 +41,8 @@ from .layout import BITE, FEEDER, GRIP, HAND, OPENED, RIGHT, TIP
 from .look import CAMERAS, CENTRE, ROLL
 from .restorer import PutBack
 from .skill import PARAMETERS, Snipper
-from .truth import truth
-from .verify import AWAY, PARTED, PLACE, TILT, judge, judge_views
+from .truth import ground_truth
+from .verify import AWAY, PARTED, PLACE, TILT, verify, verify_views
 
 STRAP_AT = np.array([0.43, -0.05, 0.117])  # nominal [m]
 CLAMP_AT = np.array([0.43, -0.025, 0.0])
@@ -134,7 +134,7 @@ class ToolUse(Task):
         for fixed in ("task_clamp", "task_stand", "task_bundle"):
             spec.add_exclude(bodyname1="world", bodyname2=fixed)
 
-    def prepare(self, twin: Twin) -> None:
+    def after_compile(self, twin: Twin) -> None:
         """Expand what the reset varies."""
         model = twin.model
         self._kinematics = Kinematics(twin.scene.world, twin.scene.robot)
@@ -179,7 +179,7 @@ class ToolUse(Task):
             ]
         )
 
-    def vary(self, twin: Twin, row: int, variation: FloatArray) -> None:
+    def randomize_physics(self, twin: Twin, row: int, variation: FloatArray) -> None:
         """Friction, latency, and which tie the feeder will bring next, and where."""
         v = dict(zip(self.variation_names, variation, strict=True))
         usual = twin.model.geom_friction[self._geoms, 0]
@@ -229,7 +229,9 @@ class ToolUse(Task):
         grip = pivot + turned.apply((v["grip_x"], 0.0, GRIP + v["grip_z"]))
         return grip, turned * Rotation.from_euler("y", v["grip_turn"]), pivot, turned
 
-    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
+    def set_initial_state(
+        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
+    ) -> None:
         """Tie, stand, arms; the cutter welded to the hand until the fingers hold it."""
         self._bring(twin, row, variation)
         self._place_arms(twin, control, row, *self._posture(variation))
@@ -298,7 +300,7 @@ class ToolUse(Task):
             twin.site_xmat[row, self._jaws[0]].reshape(3, 3),
         )
 
-    def plant(self, twin: Twin, row: int) -> None:
+    def after_step(self, twin: Twin, row: int) -> None:
         """Part the strap for good once both blades press on it, from both sides, hard enough."""
         if not twin.eq_active[row, self._strap]:
             return
@@ -338,7 +340,7 @@ class ToolUse(Task):
         ]
         return np.concatenate(parts, axis=1).astype(np.float32)
 
-    def ready(self, readings: Readings) -> NDArray[np.bool_]:
+    def looks_done(self, readings: Readings) -> NDArray[np.bool_]:
         """The strap gapes, the cutter stands in its stand, the hands are away."""
         return self._looks_done(readings, FURTHER)
 
@@ -351,7 +353,7 @@ class ToolUse(Task):
         result: NDArray[np.bool_] = parted & back & upright & away
         return result
 
-    def probe(self, evidence: Evidence) -> Float32Array | None:
+    def verification_action(self, evidence: Evidence) -> Float32Array | None:
         """Keep the hands still and open and watch the cutter stand; nothing to watch otherwise."""
         if evidence.elapsed >= LOOK or not self._looks_done(evidence.readings[0], 0.0)[0]:
             return None
@@ -359,13 +361,13 @@ class ToolUse(Task):
         action[[6, 13]] = OPEN
         return action
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def verify(self, evidence: Evidence) -> Verdict:
         """Parted, bundle intact, cutter back."""
-        return judge(evidence)
+        return verify(evidence)
 
-    def judge_views(self, evidence: Evidence) -> Verdict:
+    def verify_views(self, evidence: Evidence) -> Verdict:
         """The same from pictures and joints."""
-        return judge_views(evidence)
+        return verify_views(evidence)
 
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """Skills of a person at a leader arm."""
@@ -387,9 +389,9 @@ class ToolUse(Task):
         actions, stops = self.reset_actions, self._stops
         return PutBack(actions, posture, start, grasp, strap, stand, stops)
 
-    def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
+    def ground_truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """The strap's bond, the bundle's slides, the cutter itself, and whether it stays."""
-        return truth(twin, row)
+        return ground_truth(twin, row)
 
     def fakes(self) -> tuple[Fake, ...]:
         """Hands that still touch, and a cutter or a bundle in a wrong place."""

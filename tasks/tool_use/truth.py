@@ -33,7 +33,7 @@ MOVED = 3.0  # of the bundle, which rubs in its clamp by more [mm]
 FAR = 0.1  # to which distances are computed [m]
 
 
-def truth(twin: Twin, row: int) -> tuple[Predicate, ...]:
+def ground_truth(twin: Twin, row: int) -> tuple[Predicate, ...]:
     """The conditions of success.
 
     A strap is cut when its bond is open, however wide it gapes.

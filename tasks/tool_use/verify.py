@@ -1,6 +1,6 @@
 """The verdict on a cut zip tie, while both hands stay away from cutter and tie.
 
-By the tracker's readings of some time (`judge`), or by one look through cameras (`judge_views`).
+By the tracker's readings of some time (`verify`), or by one look through cameras (`verify_views`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ AWAY = 15.0  # of both hands from cutter and tie [mm]
 SEEN_GAP, SEEN_PLACE, SEEN_TILT, SEEN_AWAY = 2.0, 1.5, 2.0, 2.0  # [mm], [degrees]
 
 
-def judge(evidence: Evidence) -> Verdict:
+def verify(evidence: Evidence) -> Verdict:
     """Parted strap, bundle where it was, cutter upright and still in its stand, hands away."""
     last = evidence.readings[-LAST:]
     place = np.array([from_stand(r)[0] for r in last])
@@ -49,7 +49,7 @@ def judge(evidence: Evidence) -> Verdict:
     return _verdict(measures)
 
 
-def judge_views(evidence: Evidence) -> Verdict:
+def verify_views(evidence: Evidence) -> Verdict:
     """The same from where cameras see them, and from where the joints say that the hand is.
 
     One look shows no speed; what is in its stand with the hand away from it stays there.

@@ -45,9 +45,9 @@ class FromLines(ZipTie):
     )
     target_names = ()
 
-    def prepare(self, twin: Twin) -> None:
+    def after_compile(self, twin: Twin) -> None:
         """Lines that come off."""
-        super().prepare(twin)
+        super().after_compile(twin)
         self._hanging = Hanging(twin)
 
     def sample(self, rng: np.random.Generator) -> FloatArray:
@@ -60,7 +60,9 @@ class FromLines(ZipTie):
             ]
         )
 
-    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
+    def set_initial_state(
+        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
+    ) -> None:
         """The tie on its lines, the hands before it and open."""
         model = twin.model
         at = PRESENTED + BEFORE + variation[:3]
@@ -96,7 +98,7 @@ class FromLines(ZipTie):
         self._delay[row] = self._latency[row]
         return 0.0
 
-    def plant(self, twin: Twin, row: int) -> None:
+    def after_step(self, twin: Twin, row: int) -> None:
         """A line that is pulled too hard comes off."""
         self._hanging.give(row)
 

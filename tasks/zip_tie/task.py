@@ -42,8 +42,8 @@ from .frames import HEAD, HEAD_AT, LEFT, RIGHT, TAIL_AT, hand_rotation, in_head
 from .look import CAMERAS, CENTRE, ROLL
 from .restorer import PutBack, Start, fetching
 from .skill import PARAMETERS, Feeder
-from .truth import truth
-from .verify import AFTER, BESIDE, beside, judge, judge_views, let_go, pull, rested, turns, watch
+from .truth import ground_truth
+from .verify import AFTER, BESIDE, beside, let_go, pull, rested, turns, verify, verify_views, watch
 from .verify import CLOSED as CLOSED_LOOP
 
 GRASPED = f"task_link{strap.GRASPED}"
@@ -133,7 +133,7 @@ class ZipTie(Task):
         """Make the strap wider and thicker."""
         strap.widen(spec, "task_", by)
 
-    def prepare(self, twin: Twin) -> None:
+    def after_compile(self, twin: Twin) -> None:
         """Expand what the reset varies."""
         scene = twin.scene
         self._kinematics = Kinematics(scene.world, scene.robot)
@@ -170,7 +170,7 @@ class ZipTie(Task):
             ]
         )
 
-    def vary(self, twin: Twin, row: int, variation: FloatArray) -> None:
+    def randomize_physics(self, twin: Twin, row: int, variation: FloatArray) -> None:
         """Friction, stiffness, and the latency that `settle` sets."""
         v = dict(zip(self.variation_names, variation, strict=True))
         model = twin.model
@@ -183,7 +183,9 @@ class ZipTie(Task):
         self._latency[row] = v["latency"]
         self._delay[row] = 0.0
 
-    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
+    def set_initial_state(
+        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
+    ) -> None:
         """Hands at the sampled head and tail, both welded to them until the fingers hold."""
         start = self._start(variation[: len(self.target_names)])
         joints, positions, rotations = start.joints, start.hands, start.hand_rotations
@@ -276,13 +278,13 @@ class ZipTie(Task):
         seen = np.concatenate(parts, axis=1)
         return ((seen - _CENTRE) / _SCALE).astype(np.float32)
 
-    def ready(self, readings: Readings) -> NDArray[np.bool_]:
+    def looks_done(self, readings: Readings) -> NDArray[np.bool_]:
         """The tip is seen far enough beyond the slot, and the tail to go through it."""
         tip, along, _ = in_head(readings)
         through: NDArray[np.bool_] = tip[:, 0] > strap.SLOT_END + READY_DEPTH
         return through & (beside(tip, along) < BESIDE)
 
-    def probe(self, evidence: Evidence) -> Float32Array | None:
+    def verification_action(self, evidence: Evidence) -> Float32Array | None:
         """Pull the tail back along the slot until the wrist feels enough; let go, and wait.
 
         First the right hand lets go, then the left one lets go of the head. The right one draws
@@ -309,13 +311,13 @@ class ZipTie(Task):
         """Twice, for the loop swings on the bundle."""
         return watch(evidence)
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def verify(self, evidence: Evidence) -> Verdict:
         """Through the slot by 15 mm, closed round the bundle, holding 5 N, and let go of."""
-        return judge(evidence)
+        return verify(evidence)
 
-    def judge_views(self, evidence: Evidence) -> Verdict:
+    def verify_views(self, evidence: Evidence) -> Verdict:
         """The same from pictures, joints, grippers and wrists."""
-        return judge_views(evidence)
+        return verify_views(evidence)
 
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """Skills of a person at two leader arms."""
@@ -333,9 +335,9 @@ class ZipTie(Task):
         """Has the tie presented, takes it at both ends, and brings it round the bundle."""
         return PutBack(self.actions, self._fetching, self._start(target))
 
-    def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
+    def ground_truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """Where the tail is; and it still holds when the hand lets go and 5 N hang on it."""
-        return truth(twin, row)
+        return ground_truth(twin, row)
 
     def fakes(self) -> tuple[Fake, ...]:
         """Ties that are not fastened, with and without hands on them."""

@@ -27,7 +27,7 @@ TRAVEL = 0.030  # that it is drawn at most: a tail that nothing holds is out by 
 KEPT = 12.0  # of the tail beyond the head under the pull: the 15 less the pawl's slack [mm]
 
 
-def truth(twin: Twin, row: int) -> tuple[Predicate, ...]:
+def ground_truth(twin: Twin, row: int) -> tuple[Predicate, ...]:
     """The conditions of success, once both hands have let go.
 
     A spring balance pulls at the tail while a vice holds the head, and presses on nothing else.

@@ -1,6 +1,6 @@
 """The verdict on a zip tie, from readings while the verifier pulled at the tail and let it go.
 
-Where head, tail and loop are then is said by the tracker (`judge`) or by cameras (`judge_views`).
+Where head, tail and loop are then is said by the tracker (`verify`) or by cameras (`verify_views`).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ NEAR = 0.002  # a strap seen so near the bundle's axis is inside the bundle: not
 PIECE = np.linspace(0.0, 1.0, 17)  # where a piece of strap between two marks is looked at
 
 
-def judge(evidence: Evidence) -> Verdict:
+def verify(evidence: Evidence) -> Verdict:
     """Depth, crossing, closed loop, held pull, hands off, and a loop that stays on the bundle."""
     last = evidence.readings[-1]
     seen = [in_head(r) for r in evidence.readings[-LAST:]]
@@ -174,7 +174,7 @@ def _along(position: FloatArray) -> list[int]:
     return [0, *range(3, len(position)), 1]
 
 
-def judge_views(evidence: Evidence) -> Verdict:
+def verify_views(evidence: Evidence) -> Verdict:
     """The same from where cameras see them; the pull is along the line between the hands.
 
     Depth is as accurate as head and tip are. How far the last link leans counts for the depth of

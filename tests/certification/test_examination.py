@@ -34,7 +34,7 @@ from tests.graphics import verifier_cameras_of
 class Sound(Reach):
     """Reach with its truth."""
 
-    def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
+    def ground_truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         goal = twin.site_xpos[row, twin.model.site("task_goal").id]
         gap = abs(goal - twin.site_xpos[row, twin.scene.arms[0].grasp])[0]
         return (Predicate("near", 1e3 * float(gap), 1e3 * NEAR, "mm", at_least=False),)
@@ -76,7 +76,7 @@ def test_a_demonstrator_that_fails_is_told_with_its_seed() -> None:
 class Kind(Sound):
     """Calls anything a success."""
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def verify(self, evidence: Evidence) -> Verdict:
         return Verdict(Outcome.SUCCESS)
 
 
@@ -99,7 +99,7 @@ def test_a_kind_verifier_is_found() -> None:
 class Strict(Sound):
     """Calls nothing a success but what the reset would have to have done."""
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def verify(self, evidence: Evidence) -> Verdict:
         return Verdict(Outcome.FAILURE, reason="never")
 
 
@@ -147,8 +147,10 @@ def test_episodes_that_nobody_judged_prove_nothing() -> None:
 class Elsewhere(Sound):
     """Starts a little differently on every station."""
 
-    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
-        super().place(twin, control, row, variation + 1e-9 * row)
+    def set_initial_state(
+        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
+    ) -> None:
+        super().set_initial_state(twin, control, row, variation + 1e-9 * row)
 
 
 class Moody(Sound):
@@ -158,8 +160,8 @@ class Moody(Sound):
         super().__init__()
         self.asked = count()
 
-    def judge(self, evidence: Evidence) -> Verdict:
-        return replace(super().judge(evidence), score=1.0 / (1 + next(self.asked)))
+    def verify(self, evidence: Evidence) -> Verdict:
+        return replace(super().verify(evidence), score=1.0 / (1 + next(self.asked)))
 
 
 def test_a_seed_that_does_not_fix_the_episode_is_found() -> None:
@@ -208,8 +210,10 @@ def test_a_limit_that_is_exceeded_is_told(
 class Bent(Sound):
     """Places a joint beyond its stop."""
 
-    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
-        super().place(twin, control, row, variation)
+    def set_initial_state(
+        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
+    ) -> None:
+        super().set_initial_state(twin, control, row, variation)
         joint = control.arms[0].joints[4]
         twin.qpos[row, control.arms[0].qpos[4]] = twin.model.jnt_range[joint, 1] + 0.5
 
@@ -237,7 +241,7 @@ def test_a_second_try_at_a_reset_is_no_motion() -> None:
     controller = TaskExamination(lambda n, t: stations, Counts.all(1)).demonstrations
     assert controller
     for goal in (0.02, 0.06):  # the second is placed before the first episode has ended
-        stations.place(0, np.array([goal]))
+        stations.set_initial_state(0, np.array([goal]))
         limits._seed[0] = 1
         limits._felt.setdefault(0, [])
         limits.look(stations, 0)
@@ -250,7 +254,7 @@ def test_a_second_try_at_a_reset_is_no_motion() -> None:
 class Gullible(Sound):
     """Calls whatever it sees a success."""
 
-    def judge_views(self, evidence: Evidence) -> Verdict:
+    def verify_views(self, evidence: Evidence) -> Verdict:
         return Verdict(Outcome.SUCCESS)
 
 
@@ -335,7 +339,7 @@ class Drifts(Restored):
         self.periods = 0
         return super().restorer(rng, target)
 
-    def plant(self, twin: Twin, row: int) -> None:
+    def after_step(self, twin: Twin, row: int) -> None:
         self.periods += 1
         if self.targets and self.periods == 4:
             arm = twin.scene.arms[0]

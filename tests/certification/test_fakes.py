@@ -53,7 +53,7 @@ def test_a_verifier_that_is_not_deceived_passes() -> None:
 
 
 class Deceived(Faked):
-    def judge(self, evidence: Evidence) -> Verdict:
+    def verify(self, evidence: Evidence) -> Verdict:
         return Verdict(Outcome.SUCCESS)
 
 
@@ -66,7 +66,7 @@ def test_a_deceived_verifier_is_told_with_the_state_and_the_seed() -> None:
 
 
 class Credulous(Faked):
-    def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
+    def ground_truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         return (Predicate("near", 0.0, 1.0, "mm", at_least=False),)
 
 

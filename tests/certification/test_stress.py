@@ -40,7 +40,7 @@ def test_success_and_the_audit_are_counted() -> None:
 class Credulous(Sound):
     time_limit = 0.04  # too short to get there
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def verify(self, evidence: Evidence) -> Verdict:
         return Verdict(Outcome.SUCCESS)
 
 
@@ -62,10 +62,12 @@ def test_the_bar_is_one_percent_of_what_is_audited(
 
 
 class Unreachable(Sound):
-    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
+    def set_initial_state(
+        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
+    ) -> None:
         if variation[0] > 0.04:
             raise ValueError("no hand gets there")
-        super().place(twin, control, row, variation)
+        super().set_initial_state(twin, control, row, variation)
 
 
 def test_scenes_that_cannot_be_placed_count_apart() -> None:
@@ -83,8 +85,10 @@ def test_without_a_change_they_are_a_fault_of_the_pack() -> None:
 class Unsettled(Sound):
     settle_limit = 0.04
 
-    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
-        super().place(twin, control, row, variation)
+    def set_initial_state(
+        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
+    ) -> None:
+        super().set_initial_state(twin, control, row, variation)
         self.far = {**getattr(self, "far", {}), row: variation[0] > 0.04}
 
     def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> float:

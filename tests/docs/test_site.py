@@ -33,7 +33,7 @@ def test_the_site_is_built_and_its_links_lead_somewhere(tmp_path: Path) -> None:
     site = tmp_path / "build" / "site"
     assert (site / "tutorial" / "index.html").is_file()
     page = (site / "reference" / "api" / "index.html").read_text(encoding="utf-8")
-    assert 'id="enpire.environment.Task.judge"' in page
+    assert 'id="enpire.environment.Task.verify"' in page
 
 
 @pytest.mark.medium

@@ -66,7 +66,9 @@ class Reach(Task):
     def sample(self, rng: np.random.Generator) -> FloatArray:
         return rng.uniform(0.02, 0.06, 1)
 
-    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
+    def set_initial_state(
+        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
+    ) -> None:
         twin.qpos[row, control.arms[0].qpos] = START
         twin.forward(row)
         at = twin.model.joint("task_goal").qposadr[0]
@@ -81,13 +83,13 @@ class Reach(Task):
         gap = _gap(readings) / 0.05
         return np.stack([gap, readings.hand_position[:, 0, 0]], axis=1).astype(np.float32)
 
-    def ready(self, readings: Readings) -> NDArray[np.bool_]:
+    def looks_done(self, readings: Readings) -> NDArray[np.bool_]:
         return abs(_gap(readings)) < 0.5 * NEAR
 
-    def probe(self, evidence: Evidence) -> Float32Array | None:
+    def verification_action(self, evidence: Evidence) -> Float32Array | None:
         return np.zeros(7, dtype=np.float32) if len(evidence.readings) < 3 else None
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def verify(self, evidence: Evidence) -> Verdict:
         gap = float(abs(_gap(evidence.readings[-1])[0]))
         near = Predicate("near", gap, NEAR, "m", at_least=False)
         return Verdict(Outcome.SUCCESS if near.holds else Outcome.FAILURE, (near,))
@@ -137,7 +139,7 @@ class Restored(Reach):
         self.failing = failing
         self.targets: list[float] = []
 
-    def prepare(self, twin: Twin) -> None:
+    def after_compile(self, twin: Twin) -> None:
         twin.qpos[0, twin.scene.arms[0].qpos] = START
         twin.forward(0)
         self._hand = twin.site_xpos[0, twin.scene.arms[0].grasp].copy()
@@ -146,11 +148,13 @@ class Restored(Reach):
     def sample(self, rng: np.random.Generator) -> FloatArray:
         return rng.uniform((0.02, -0.1), (0.06, 0.1))
 
-    def vary(self, twin: Twin, row: int, variation: FloatArray) -> None:
+    def randomize_physics(self, twin: Twin, row: int, variation: FloatArray) -> None:
         at = twin.model.joint("task_goal").qposadr[0]
         twin.qpos[row, at : at + 3] = self._hand + np.array([variation[0], 0, 0])
 
-    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
+    def set_initial_state(
+        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
+    ) -> None:
         joints, jaw = posture(variation[1])
         twin.qpos[row, control.arms[0].qpos] = joints[0]
         control.set(row, joints, jaw)

@@ -149,10 +149,10 @@ def test_an_error_in_another_module_of_the_pack(folder: Path) -> None:
 
 
 def test_a_missing_method(folder: Path) -> None:
-    text = GOOD.replace("def judge(", "def judgement(")
+    text = GOOD.replace("def verify(", "def verification(")
     message = load(folder, text)
     assert f"{folder / 'task.py'}:{line_of(text, 'class Reach')}:" in message
-    assert "Reach lacks judge" in message
+    assert "Reach lacks verify" in message
 
 
 def test_a_missing_attribute(folder: Path) -> None:

@@ -48,7 +48,7 @@ def one(name: str, method: str, answer: Any, words: str, ends: str = REFUSED) ->
 
 def judged(name: str, answer: Any, words: str, ends: str = INVALID) -> Input:
     """An entry: a verdict."""
-    return one(name, "judge", answer, words, ends)
+    return one(name, "verify", answer, words, ends)
 
 
 class Shown(Demonstrator):
@@ -83,7 +83,7 @@ def shows(
 
 def dropped(self: Reach, twin: Twin, *more: Any) -> None:
     """The goal is on its way down when the scene has been placed."""
-    Reach.place(self, twin, *more)
+    Reach.set_initial_state(self, twin, *more)
     twin.qvel[more[1], twin.model.joint("task_goal").dofadr[0] + 2] = -5.0
 
 
@@ -113,7 +113,7 @@ ALL = (
     judged("a threshold of NaN", LIMITLESS, "near is held against a threshold of nan"),
     Input(
         "a thing that falls",
-        lambda _: episode(place=dropped),
+        lambda _: episode(set_initial_state=dropped),
         "falls at .* once the scene",
         INVALID,
     ),
@@ -151,10 +151,20 @@ ALL = (
     ),
     one("an entry too few seen", "observe", seen(0.0), r"returns shape \(1, 1\)"),
     one("nothing seen", "observe", None, r"returns shape \(\)"),
-    one("ready in words", "ready", np.array(["False"]), "true or false is needed"),
-    one("ready by a share", "ready", np.array([0.3]), "true or false is needed"),
-    one("ready in a list", "ready", [True], "ready returns list: true or false is needed"),
-    one("ready of two stations", "ready", np.array([False, False]), r"returns shape \(2,\)"),
+    one("looks done in words", "looks_done", np.array(["False"]), "true or false is needed"),
+    one("looks done by a share", "looks_done", np.array([0.3]), "true or false is needed"),
+    one(
+        "looks done in a list",
+        "looks_done",
+        [True],
+        "looks_done returns list: true or false is needed",
+    ),
+    one(
+        "looks done of two stations",
+        "looks_done",
+        np.array([False, False]),
+        r"returns shape \(2,\)",
+    ),
     one("a scene of NaN", "sample", np.array([NAN]), "returns nan for goal_x"),
     one("a scene with a number too many", "sample", np.array([0.03, 1.0]), r"returns shape \(2,\)"),
     Input(

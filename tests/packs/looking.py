@@ -41,7 +41,7 @@ class Shot[T]:
         felt = self.readings[: probed or None]
         now = (len(felt) - 1) * PERIOD
         seen = [replace(v, stamp=v.stamp + now) for v in (self.views if views is None else views)]
-        return self.stations.task.judge_views(Evidence(felt, PERIOD, seen))
+        return self.stations.task.verify_views(Evidence(felt, PERIOD, seen))
 
     def measures(self, views: list[CameraView] | None = None) -> dict[str, Predicate]:
         """The predicates by name."""

@@ -102,7 +102,7 @@ def test_resets_are_within_reach(stations: Stations) -> None:
     model = stations.twin.model
     for _ in range(20):
         variation = stations.task.sample(rng)
-        stations.place(0, variation)
+        stations.set_initial_state(0, variation)
         joints = stations.control.measured(np.array([0]))[0]
         ranges = np.array([model.jnt_range[arm.joints] for arm in stations.control.arms])
         assert (joints >= ranges[..., 0] - 1e-6).all()
@@ -112,7 +112,7 @@ def test_resets_are_within_reach(stations: Stations) -> None:
 
 def settled(stations: Stations, variation: FloatArray) -> bool:
     """Whether a scene that is placed in the first station settles; it has then."""
-    stations.place(0, variation)
+    stations.set_initial_state(0, variation)
     periods, row = 0, np.array([0])
     try:
         while stations.task.settle(stations.twin, stations.control, 0, periods * stations.period):
@@ -153,10 +153,10 @@ def test_what_skills_do_not_bring_about_is_not_placed(stations: Stations) -> Non
     if not task.target_names:
         return
     variation, other = task.sample(rng), task.sample(rng)
-    stations.place(0, variation)
+    stations.set_initial_state(0, variation)
     expected = stations.twin.variation(0)
-    stations.place(0, other)
-    stations.place(0, variation, other)
+    stations.set_initial_state(0, other)
+    stations.set_initial_state(0, variation, other)
     for name, values in stations.twin.variation(0).items():
         if name == "eq_data":  # a weld that holds something as it is placed, until fingers do
             continue

@@ -54,7 +54,7 @@ def test_it_goes_where_it_is_sent_and_stays_where_it_is_stopped() -> None:
 def test_the_tracker_sees_the_cube_where_it_was_put_with_its_noise() -> None:
     one, clock = cell()
     variation = one.task.sample(np.random.default_rng(3))
-    one.place(variation)
+    one.set_initial_state(variation)
     assert not one.placed
     passed(one, clock, 1.0)
     assert one.placed
@@ -70,9 +70,9 @@ def test_the_tracker_sees_the_cube_where_it_was_put_with_its_noise() -> None:
 def test_what_is_no_initial_condition_is_refused() -> None:
     one, _ = cell()
     with pytest.raises(SafetyError, match="varies 10 finite numbers"):
-        one.place(np.zeros(3))
+        one.set_initial_state(np.zeros(3))
     with pytest.raises(SafetyError, match="finite"):
-        one.vary(np.full(10, np.nan))
+        one.randomize_physics(np.full(10, np.nan))
 
 
 def test_a_machine_that_is_too_slow_has_a_slower_world() -> None:

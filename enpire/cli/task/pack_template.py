@@ -24,17 +24,17 @@ DOCSTRING = re.compile(r'\A""".*?"""', re.DOTALL)
 
 YOURS = {
     "build": "what is on the bench beyond scene.xml, such as a softer gripper.",
-    "prepare": "model fields that differ from one episode to the next; `expand` each.",
+    "after_compile": "model fields that differ from one episode to the next; `expand` each.",
     "sample": "what varies, a number per name in variation_names: as much as it will on an arm.",
-    "place": "write that into a station: objects, arms, setpoints. All that `sample` varies.",
+    "set_initial_state": "write into a station all that `sample` varies: objects, arms, setpoints.",
     "settle": "how long the scene takes to come to rest; ResetFailed if it has not come right.",
-    "vary": "of that, what no robot brings about: written before any kind of reset.",
+    "randomize_physics": "of that, what no robot brings about: written before any kind of reset.",
     "restorer": "skills that bring the rest about, or delete it and target_names: see restorer.py.",
     "observe": "what a policy sees, of the readings alone, scaled to about one.",
-    "ready": "looks done: stop acting and verify. A little stricter than `judge`.",
-    "probe": "what the verifier does to find out: pull, shake, let go. None once it saw enough.",
-    "judge": "success, by predicates with thresholds, of what was read while probing.",
-    "truth": "the same conditions as the simulator knows them; audits `judge`, nothing else.",
+    "looks_done": "stop acting and verify. A little stricter than `verify`.",
+    "verification_action": "what the verifier does to find out: pull, shake. None: it saw enough.",
+    "verify": "success, by predicates with thresholds, of what was read while probing.",
+    "ground_truth": "the same conditions as the simulator knows them; only audits `verify`.",
     "demonstrator": "a person who can do it: see demonstrator.py.",
 }
 """What to say above each method of a task."""
@@ -106,7 +106,7 @@ def template(robot: str) -> Path:
         folder = find("tasks", name).folder
         text = (folder / "task.py").read_text("utf-8")
         of = ROBOT.search(text)
-        if of is not None and "def truth(" in text and not (folder / DRAFTED).exists():
+        if of is not None and "def ground_truth(" in text and not (folder / DRAFTED).exists():
             size = sum(len(p.read_bytes()) for p in folder.glob("*.py"))
             found.setdefault(of[1], []).append((size, folder))
     if robot not in found:

@@ -17,7 +17,7 @@ from enpire.json_text import loads
 from enpire.types import FloatArray
 
 CONNECT_S = 15.0
-FAULTS, SCENE, PLACE, VARY = "faults", "scene", "place", "vary"
+FAULTS, SCENE, INITIAL_STATE, PHYSICS = "faults", "scene", "set_initial_state", "randomize_physics"
 """Topics of a simulated station: told faults and how its scene is, as JSON; initial conditions."""
 
 
@@ -48,8 +48,8 @@ class Ros2Wire:
         if self.simulated:
             node.create_subscription(String, FAULTS, self._faulty, latched())
             node.create_subscription(String, SCENE, self._settled, latched())
-            self._place = node.create_publisher(Float64MultiArray, PLACE, command())
-            self._vary = node.create_publisher(Float64MultiArray, VARY, command())
+            self._initial_state = node.create_publisher(Float64MultiArray, INITIAL_STATE, command())
+            self._physics = node.create_publisher(Float64MultiArray, PHYSICS, command())
         self._spinning.start()
         if not wait_until(lambda: self._objects is not None, CONNECT_S):
             self.close()
@@ -99,14 +99,14 @@ class Ros2Wire:
             self._taken = max(self._told, default=0)
         return found
 
-    def place(self, variation: FloatArray) -> None:
+    def set_initial_state(self, variation: FloatArray) -> None:
         """See `Wire`."""
         self._placed = int(self._scene.get("number", 0))
-        self._place.publish(forward(np.asarray(variation)))
+        self._initial_state.publish(forward(np.asarray(variation)))
 
-    def vary(self, variation: FloatArray) -> None:
+    def randomize_physics(self, variation: FloatArray) -> None:
         """See `Wire`."""
-        self._vary.publish(forward(np.asarray(variation)))
+        self._physics.publish(forward(np.asarray(variation)))
 
     @property
     def placed(self) -> bool:
@@ -123,7 +123,7 @@ class Ros2Wire:
         self._spinning.close()
 
     def _heard_by_simulator(self) -> bool:
-        return bool(self._place.get_subscription_count() and self._scene)
+        return bool(self._initial_state.get_subscription_count() and self._scene)
 
     def _age(self, header: Any) -> int:
         """The age of what has just come [ns]; below nought where its clock is ahead of ours."""

@@ -96,13 +96,13 @@ class TwinWire:
         self._faults = max((fault.number for fault in found), default=self._faults)
         return found
 
-    def place(self, variation: FloatArray) -> None:
+    def set_initial_state(self, variation: FloatArray) -> None:
         """See `Wire`."""
-        self._ask("place", variation=np.asarray(variation).tolist())
+        self._ask("set_initial_state", variation=np.asarray(variation).tolist())
 
-    def vary(self, variation: FloatArray) -> None:
+    def randomize_physics(self, variation: FloatArray) -> None:
         """See `Wire`."""
-        self._ask("vary", variation=np.asarray(variation).tolist())
+        self._ask("randomize_physics", variation=np.asarray(variation).tolist())
 
     @property
     def placed(self) -> bool:

@@ -50,9 +50,9 @@ class JointActions:
             return tuple(f"{motor}.pos" for motor in motors)
         return tuple(f"{arm}_{motor}.pos" for arm in arms for motor in motors)
 
-    def kept(self, kept: Mapping[int, float]) -> dict[int, float]:
-        """Return `Task.kept` of actions that move hands, as far as it is of grippers."""
-        hands = {entry // OF_ARM: value for entry, value in kept.items() if entry % OF_ARM == 6}
+    def fixed_dims(self, of_hands: Mapping[int, float]) -> dict[int, float]:
+        """Return the grippers' part of `Task.fixed_action_dims`, whose actions move hands."""
+        hands = {entry // OF_ARM: value for entry, value in of_hands.items() if entry % OF_ARM == 6}
         return {self.grippers[arm]: value for arm, value in hands.items()}
 
 
@@ -60,10 +60,10 @@ class JointTargets:
     """Makes actions of stations of those that move their hands."""
 
     def __init__(
-        self, control: CartesianControl, layout: JointActions, kept: Mapping[int, float]
+        self, control: CartesianControl, layout: JointActions, fixed: Mapping[int, float]
     ) -> None:
-        """Take the setpoints of `control`; kept: entries of actions of hands, and their values."""
-        self._control, self._layout, self._kept = control, layout, dict(kept)
+        """Take the setpoints of `control`; fixed: entries of actions of hands, and their values."""
+        self._control, self._layout, self._fixed = control, layout, dict(fixed)
 
     @property
     def size(self) -> int:
@@ -83,9 +83,9 @@ class JointTargets:
             actions: (m, 7 arms), as `ActionSpec` has them.
             readings: of these stations.
         """
-        if self._kept:
+        if self._fixed:
             actions = actions.copy()
-            for entry, value in self._kept.items():
+            for entry, value in self._fixed.items():
                 actions[:, entry] = value
         return self._control.joint_actions(rows, actions, readings.wrist_force)
 

@@ -50,12 +50,14 @@ def numbers_of(seen: Float32Array) -> Float32Array:
 
 def looks_done(task: Task, readings: Readings) -> Flags:
     """Whether stations (m) look done; raises PackError for what is not true or false."""
-    ready = task.ready(readings)
-    _require_shape(task, "ready", ready, (len(readings.joints),))
-    kind = ready.dtype if isinstance(ready, np.ndarray) else type(ready).__name__
+    done = task.looks_done(readings)
+    _require_shape(task, "looks_done", done, (len(readings.joints),))
+    kind = done.dtype if isinstance(done, np.ndarray) else type(done).__name__
     if kind != np.bool_:
-        raise PackError(f"{task.folder / 'task.py'}: ready returns {kind}: true or false is needed")
-    return ready
+        raise PackError(
+            f"{task.folder / 'task.py'}: looks_done returns {kind}: true or false is needed"
+        )
+    return done
 
 
 def drawn_of(task: Task, rng: np.random.Generator) -> FloatArray:

@@ -73,7 +73,12 @@ def nonsense(task: type[Task]) -> str:
             f"time_limit is {task.time_limit:g} s, which is less than one control period "
             f"({1 / task.control_hz:g} s)"
         )
-    return _names(task) or _noise(task.noise) or _actions(task.actions) or _kept(task, task.kept)
+    return (
+        _names(task)
+        or _noise(task.noise)
+        or _actions(task.actions)
+        or _fixed_dims(task, task.fixed_action_dims)
+    )
 
 
 def _names(task: type[Task]) -> str:
@@ -126,14 +131,15 @@ def _actions(actions: Any) -> str:
     return ""
 
 
-def _kept(task: type[Task], kept: Any) -> str:
-    if not isinstance(kept, dict):
-        return f"kept is {kept!r:.60}: entries of an action, and the value of each, are needed"
-    for entry, value in kept.items():
-        if type(entry) is not int or not 0 <= entry < task.actions.size:
-            return f"kept has entry {entry!r:.20}, and an action has 0 to {task.actions.size - 1}"
+def _fixed_dims(task: type[Task], fixed: Any) -> str:
+    name, size = "fixed_action_dims", task.actions.size
+    if not isinstance(fixed, dict):
+        return f"{name} is {fixed!r:.60}: entries of an action, and the value of each, are needed"
+    for entry, value in fixed.items():
+        if type(entry) is not int or not 0 <= entry < size:
+            return f"{name} has entry {entry!r:.20}, and an action has 0 to {size - 1}"
         if not _is_number(value) or abs(value) > 1:
-            return f"kept has {value!r:.20} for entry {entry}: an action is in [-1, 1]"
+            return f"{name} has {value!r:.20} for entry {entry}: an action is in [-1, 1]"
     return ""
 
 

@@ -2,12 +2,12 @@
 
 One lifecycle, in this order, for every episode of every station:
 
-    sample → reset → settle … → (observe → act) … until ready or out of time → probe … → judge
+    sample → reset → settle … → (observe → act) … until done or out of time → probe … → verify
 
-A fast reset writes the scene: `vary → place`. A physical one has a robot bring it about: `vary`,
-then a `Restorer`'s skills from wherever the last episode ended, with the station's fixture if it
-has one (`operate`). All but `vary`, `place`, `operate`, `settle` and `plant` (which is physics) see
-sensor readings only, so they are the same on a twin and on an arm.
+A fast reset writes the scene: `randomize_physics → set_initial_state`. A physical one has a robot
+bring it about: `randomize_physics`, then a `Restorer`'s skills from wherever the last episode
+ended, with the station's fixture if it has one (`operate`). These, `settle` and `after_step` (which
+is physics) know the twin. All else sees sensor readings only, so it is the same on an arm.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from enpire.environment.control.cartesian_control import ActionSpec, CartesianCo
 from enpire.environment.control.joint_actions import JointActions
 from enpire.environment.control.sensing import Readings, SensorNoise
 from enpire.environment.core.fake import Fake
+from enpire.environment.core.renamed_hooks import accept_old_names
 from enpire.errors import PackError
 from enpire.twin import Twin, read_scene
 from enpire.types import Float32Array, FloatArray, Predicate, Verdict
@@ -138,7 +139,8 @@ class Task(ABC):
     tracked: ClassVar[tuple[str, ...]]  # sites whose poses the tracker gives
     noise: ClassVar[SensorNoise] = SensorNoise()
     actions: ClassVar[ActionSpec]
-    kept: ClassVar[dict[int, float]] = {}  # entries of an action that no policy chooses, and what
+    # Entries of an action that no policy chooses, and the value that each has.
+    fixed_action_dims: ClassVar[dict[int, float]] = {}
     observation_names: ClassVar[tuple[str, ...]]
     variation_names: ClassVar[tuple[str, ...]]
     target_names: ClassVar[tuple[str, ...]] = ()  # those of them that a `restorer` brings about
@@ -148,6 +150,11 @@ class Task(ABC):
     # stretched further springs faster than it may once what holds it gives way.
     reset_stretch: ClassVar[float] = math.inf
     parameters: ClassVar[tuple[Parameter, ...]] = ()  # of its skill script, if it has one
+
+    def __init_subclass__(cls) -> None:
+        """Accept old names of hooks, with a warning."""
+        super().__init_subclass__()
+        accept_old_names(cls)
 
     def __init__(self, folder: Path) -> None:
         """A task of the pack in `folder`; `name` is what episodes are recorded under."""
@@ -176,7 +183,7 @@ class Task(ABC):
                 )
         spec.attach(scene, prefix="task_", frame=spec.worldbody.add_frame())
 
-    def tighten(self, spec: mujoco.MjSpec, by: float) -> None:  # noqa: B027  as `prepare`
+    def tighten(self, spec: mujoco.MjSpec, by: float) -> None:
         """Take `by` [m], in diameter, from the clearance of what fits into something.
 
         It changes a scene that `build` has just built, to see how much of the clearance a policy
@@ -184,18 +191,20 @@ class Task(ABC):
         it has no clearance.
         """
 
-    def prepare(self, twin: Twin) -> None:  # noqa: B027  most tasks need it, a plain one does not
-        """Called once on a new twin, to expand the model fields that `place` varies."""
+    def after_compile(self, twin: Twin) -> None:
+        """Called once on a new twin, to expand the model fields that `set_initial_state` varies."""
 
     @abstractmethod
     def sample(self, rng: np.random.Generator) -> FloatArray:
         """Draw an initial condition, a value per name in `variation_names`."""
 
-    def vary(self, twin: Twin, row: int, variation: FloatArray) -> None:  # noqa: B027  as `prepare`
+    def randomize_physics(self, twin: Twin, row: int, variation: FloatArray) -> None:
         """Set what no robot brings about: friction, masses, latency. Before any kind of reset."""
 
     @abstractmethod
-    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
+    def set_initial_state(
+        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
+    ) -> None:
         """Write an initial condition into a station that was just reset to defaults."""
 
     def restorer(self, rng: np.random.Generator, target: FloatArray) -> Restorer:
@@ -205,7 +214,7 @@ class Task(ABC):
         """
         raise PackError(f"{self.folder / 'task.py'} has target_names, and no restorer")
 
-    def operate(self, twin: Twin, row: int, on: tuple[str, ...]) -> None:  # noqa: B027  as `prepare`
+    def operate(self, twin: Twin, row: int, on: tuple[str, ...]) -> None:
         """Have the fixture do what a restorer's `fixture` says, each period of a physical reset.
 
         It is the twin's side of a feeder, a clamp or a stage that a station has for resets only.
@@ -226,7 +235,7 @@ class Task(ABC):
         """
         return time_left(elapsed, 0.2)
 
-    def plant(self, twin: Twin, row: int) -> None:  # noqa: B027  most scenes are all MuJoCo's
+    def after_step(self, twin: Twin, row: int) -> None:
         """One-way rules of the twin's physics that MuJoCo does not know, after each control period.
 
         A bond that breaks under load, say: it may open what the scene holds together (`eq_active`)
@@ -241,29 +250,29 @@ class Task(ABC):
         """
 
     @abstractmethod
-    def ready(self, readings: Readings) -> NDArray[np.bool_]:
+    def looks_done(self, readings: Readings) -> NDArray[np.bool_]:
         """Whether the scene looks done, shape (m,): the harness then stops acting and verifies.
 
         It counts in periods in which the controller is asked: what is planned is carried out.
         """
 
     @abstractmethod
-    def probe(self, evidence: Evidence) -> Float32Array | None:
+    def verification_action(self, evidence: Evidence) -> Float32Array | None:
         """The verifier's own next action for one station, shape (act,); None once it saw all."""
 
     def watch(self, evidence: Evidence) -> bool:
         """Whether cameras are to show this period of the probe, too, and not its end alone.
 
-        For what moves by itself: `judge_views` finds what they saw under `evidence.watched`. The
+        For what moves by itself: `verify_views` finds what they saw under `evidence.watched`. The
         probe does not wait for it.
         """
         return False
 
     @abstractmethod
-    def judge(self, evidence: Evidence) -> Verdict:
+    def verify(self, evidence: Evidence) -> Verdict:
         """Success or failure from the evidence; never from a policy's word."""
 
-    def judge_views(self, evidence: Evidence) -> Verdict:
+    def verify_views(self, evidence: Evidence) -> Verdict:
         """The same from the cameras, the joints, the grippers and the wrists; not from the tracker.
 
         A task that overrides it can be verified by cameras. A predicate that the views do not give
@@ -274,7 +283,7 @@ class Task(ABC):
     @property
     def looks(self) -> bool:
         """Whether it can be verified by cameras."""
-        return type(self).judge_views is not Task.judge_views
+        return type(self).verify_views is not Task.verify_views
 
     @abstractmethod
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
@@ -287,7 +296,7 @@ class Task(ABC):
         """
         raise PackError(f"{self.folder / 'task.py'} has parameters, and no skill")
 
-    def truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
+    def ground_truth(self, twin: Twin, row: int) -> tuple[Predicate, ...]:
         """The conditions of success as they truly are at the end of an episode, by the simulator.
 
         It audits the verifier in `enpire task check` and `enpire stress`. An arm has no such thing,
@@ -305,6 +314,9 @@ class Task(ABC):
         touch, or with an object in a place that no predicate excludes.
         """
         return ()
+
+
+accept_old_names(Task)  # `super().prepare(...)` finds its own
 
 
 def time_left(elapsed: float, *moments: float) -> float:

@@ -20,7 +20,7 @@ class HardwareResets(Resets):
         self, task: Task, sensors: Sensors, period: float, cells: Sequence[HardwareCell]
     ) -> None:
         """period: of control [s]."""
-        super().__init__(task, sensors, period, planted=False)
+        super().__init__(task, sensors, period, after_step=False)
         self._cells = cells
         self._waiting: set[int] = set()  # stations that are not ready for their try
         self._drawn: dict[int, FloatArray] = {}  # initial conditions that simulators do not know
@@ -89,7 +89,7 @@ class HardwareResets(Resets):
             )
         if row in self._drawn:
             if cell.disarmed():
-                cell.wire.place(self._drawn.pop(row))
+                cell.wire.set_initial_state(self._drawn.pop(row))
             return False
         return cell.wire.placed and cell.ready()
 
@@ -102,7 +102,7 @@ class HardwareResets(Resets):
         if state.target is None:
             return
         if cell.wire.simulated and row in self._drawn:
-            cell.wire.vary(self._drawn.pop(row))
+            cell.wire.randomize_physics(self._drawn.pop(row))
         super()._restore(row, state)
 
     def _restore(self, row: int, running: EpisodeState) -> None:

@@ -22,7 +22,9 @@ class ActionSelector:
         """Actions are those of `task`."""
         self.task, self.size = task, task.policy_actions.size
         joints = task.joint_actions
-        self._kept = task.kept if joints is None else joints.kept(task.kept)
+        self._fixed = (
+            task.fixed_action_dims if joints is None else joints.fixed_dims(task.fixed_action_dims)
+        )
 
     def choose(self, rows: Rows, states: list[EpisodeState], readings: Readings) -> Float32Array:
         """What the stations' controllers do, (m, act); recorded as it is carried out."""
@@ -94,10 +96,10 @@ class ActionSelector:
 
     def _keep(self, actions: Float32Array) -> Float32Array:
         """Actions (m, act) with what the task keeps written into them."""
-        if not self._kept:
+        if not self._fixed:
             return actions
         actions = actions.copy()
-        for entry, value in self._kept.items():
+        for entry, value in self._fixed.items():
             actions[:, entry] = value
         return actions
 

@@ -40,10 +40,10 @@ class PeriodStart:
         resets: Resets,
         ending: ExecutionEnding,
         verifier: Verifier,
-        planted: bool,
+        after_step: bool,
     ) -> None:
-        """planted: the task has a `plant`."""
-        self._task, self._sensors, self._planted = task, sensors, planted
+        """after_step: the task has one."""
+        self._task, self._sensors, self._after_step = task, sensors, after_step
         self._resets, self._ending, self._verifier = resets, ending, verifier
 
     def begin(
@@ -59,12 +59,12 @@ class PeriodStart:
             What those see that execute, None if no station does; and the stations that go on
             without a decision.
         """
-        if self._planted:
+        if self._after_step:
             for row, state in states.items():
                 if state.capture is not None:
                     continue  # in this period it was
                 with state.blamed(self._task.folder):
-                    self._task.plant(self._sensors.twin, row)
+                    self._task.after_step(self._sensors.twin, row)
         resetting = [row for row, state in states.items() if state.phase is StationPhase.RESET]
         if resetting:
             self._resets.period_over(resetting, [states[row] for row in resetting])

@@ -41,16 +41,16 @@ class Resets:
         task: Task,
         sensors: Sensors,
         period: float,
-        planted: bool,
+        after_step: bool,
         perturbation: Perturbation | None = None,
     ) -> None:
-        """period: of control [s]. planted: the task looks at every period of a resting scene.
+        """period: of control [s]. after_step: the task looks at every period of a resting scene.
 
         perturbation: comes on top of what episodes draw.
         """
         self.task, self.sensors, self.period = task, sensors, period
         self.control, self.twin = sensors.control, sensors.twin
-        self._planted = planted
+        self._after_step = after_step
         self._arms, self._identified = VariedArms(self.twin), Identified(self.twin)
         self._perturber = Perturber(perturbation, task, self.twin)
         names = task.variation_names
@@ -67,7 +67,7 @@ class Resets:
             self._place(row, running)
             return
         drawn = self._perturber.sample(running.streams.variation)
-        self.task.vary(self.twin, row, drawn)
+        self.task.randomize_physics(self.twin, row, drawn)
         self._identified.weigh(row)
         self._perturber.scale(row)
         running.target = drawn[self._target]
@@ -83,14 +83,18 @@ class Resets:
                 with state.blamed(self.task.folder):
                     self._wait(row, state)
 
-    def place(self, row: int, variation: FloatArray, poses: FloatArray | None = None) -> None:
-        """See `Stations.place`."""
+    def set_initial_state(
+        self, row: int, variation: FloatArray, poses: FloatArray | None = None
+    ) -> None:
+        """See `Stations.set_initial_state`."""
         self.twin.reset(row)
         self._perturber.restore(row)
-        self.task.vary(self.twin, row, variation)
+        self.task.randomize_physics(self.twin, row, variation)
         self._identified.weigh(row)
         self._perturber.scale(row)
-        self.task.place(self.twin, self.control, row, variation if poses is None else poses)
+        self.task.set_initial_state(
+            self.twin, self.control, row, variation if poses is None else poses
+        )
         self.twin.forward(row)
 
     def end_try(self, row: int, running: EpisodeState) -> None:
@@ -102,7 +106,7 @@ class Resets:
     def _place(self, row: int, running: EpisodeState) -> None:
         running.tries += 1
         running.settling = 0
-        self.place(row, self._perturber.sample(running.streams.variation))
+        self.set_initial_state(row, self._perturber.sample(running.streams.variation))
 
     def _restore(self, row: int, running: EpisodeState) -> None:
         """Begin a try at a physical reset, for the same initial condition as the one before."""
@@ -192,7 +196,7 @@ class Resets:
         running.settling += 1
         running.reset += 1
         after = min(left, limit + self.period - elapsed) / self.period
-        running.alone = 0 if self._planted else max(math.ceil(after - ROUNDING) - 1, 0)
+        running.alone = 0 if self._after_step else max(math.ceil(after - ROUNDING) - 1, 0)
 
     def _falling(self, row: int) -> str:
         """Which thing falls though its scene has settled, for a person; empty if none does."""

@@ -83,10 +83,12 @@ class Stations:
         self.packs = dict(packs or {})
         self.execute_periods = round(task.time_limit / self.period)
         self._running: dict[int, EpisodeState] = {}
-        self._planted = type(task).plant is not Task.plant
+        self._after_step = type(task).after_step is not Task.after_step
         joints = task.joint_actions
         self._move = self.control.apply if joints is None else self.control.follow
-        self._targets = None if joints is None else JointTargets(self.control, joints, task.kept)
+        self._targets = (
+            None if joints is None else JointTargets(self.control, joints, task.fixed_action_dims)
+        )
         self._chunk_executor = ChunkExecutor(
             self.sensors, self.substeps, task.force_limit, to_joints=joints is not None
         )
@@ -101,14 +103,14 @@ class Stations:
         self._verifier = Verifier(task, self.control, self.period, self._scheduler)
         ending = ExecutionEnding(task, self.period)
         self._start = PeriodStart(
-            task, self.sensors, self._resets, ending, self._verifier, self._planted
+            task, self.sensors, self._resets, ending, self._verifier, self._after_step
         )
         self.reset = reset
         self.frame_capture: FrameCapture | None = None  # of pictures for policies
         self.aside: dict[int, str] = {}  # stations whose reset failed for good, and why
         self._standing: set[int] = set()  # stations with a scene that skills can begin from
         with told_with_its_line(task.folder):
-            task.prepare(self.twin)
+            task.after_compile(self.twin)
 
     def _require_tracked(self) -> None:
         """Raise PackError for a tracked site that the scene does not have."""
@@ -123,7 +125,7 @@ class Stations:
 
     def _made_resets(self) -> Resets:
         """What puts their scenes back."""
-        return Resets(self.task, self.sensors, self.period, self._planted, self._perturbation)
+        return Resets(self.task, self.sensors, self.period, self._after_step, self._perturbation)
 
     def _twin(self, scene: Scene, stations: int, threads: int) -> Twin:
         """What the stations are on."""
@@ -320,7 +322,7 @@ class Stations:
             running.reset += alone
             return 1 + alone
         left = min(most - 1, len(running.plan), self.execute_periods - running.execute)
-        if left <= 0 or self._planted:
+        if left <= 0 or self._after_step:
             self.twin.advance(row, self.substeps)
             return 1
         readings, sent = self._chunk_executor.advance(row, running.plan[:left], running.execute)
@@ -388,12 +390,14 @@ class Stations:
         early = self._scheduler.early
         return [self._finish(row, verdict) for row, verdict in judged if not early(row)]
 
-    def place(self, row: int, variation: FloatArray, poses: FloatArray | None = None) -> None:
+    def set_initial_state(
+        self, row: int, variation: FloatArray, poses: FloatArray | None = None
+    ) -> None:
         """Write a scene into an idle station, as a fast reset does before it settles.
 
         poses: the draw that what skills bring about is taken from, if it is another.
         """
-        self._resets.place(row, variation, poses)
+        self._resets.set_initial_state(row, variation, poses)
 
     def wait(self) -> None:
         """Wait for the physics that is under way."""

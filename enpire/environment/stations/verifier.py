@@ -63,7 +63,11 @@ class Verifier:
                 self._judged(state, verdict)
             return
         evidence = Evidence(state.evidence, self.period)
-        probe = self.task.probe(evidence) if evidence.elapsed < self.task.probe_limit else None
+        probe = (
+            self.task.verification_action(evidence)
+            if evidence.elapsed < self.task.probe_limit
+            else None
+        )
         looks = self.verifier_cameras is not None and self.task.looks
         if probe is not None:
             action[:] = probe
@@ -73,7 +77,7 @@ class Verifier:
             self._look_at(row, state)
         else:
             task = self.task
-            self._judged(state, call_within(TOO_LONG, lambda: task.judge(evidence), task.folder))
+            self._judged(state, call_within(TOO_LONG, lambda: task.verify(evidence), task.folder))
 
     def _judged(self, state: EpisodeState, verdict: Verdict) -> None:
         """The end of an episode, or of an attempt; a verdict that makes no sense raises."""
@@ -104,7 +108,7 @@ class Verifier:
             before = [taken.result() for taken in watched]
             call.begin()
             untracked = [one.untracked() for one in readings]
-            return task.judge_views(Evidence(untracked, period, views, before))
+            return task.verify_views(Evidence(untracked, period, views, before))
 
         self._scheduler.hold(row)
         state.looks += 1

@@ -53,7 +53,9 @@ class Reach(Task):
         """Draw where the goal is [m]."""
         return np.array(CENTRE) + rng.uniform(-0.04, 0.04, 3)
 
-    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
+    def set_initial_state(
+        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
+    ) -> None:
         """Put the goal there, and the arm at its start."""
         at = twin.model.joint("task_goal").qposadr[0]
         twin.qpos[row, at : at + 3] = variation
@@ -65,16 +67,16 @@ class Reach(Task):
         hand = readings.hand_position[:, 0]
         return np.concatenate([_gap(readings) / 0.05, (hand - CENTRE) / 0.05], 1).astype(np.float32)
 
-    def ready(self, readings: Readings) -> NDArray[np.bool_]:
+    def looks_done(self, readings: Readings) -> NDArray[np.bool_]:
         """Whether it looks done: a little nearer than success asks for."""
         near: NDArray[np.bool_] = np.linalg.norm(_gap(readings), axis=1) < 0.7 * NEAR
         return near
 
-    def probe(self, evidence: Evidence) -> Float32Array | None:
+    def verification_action(self, evidence: Evidence) -> Float32Array | None:
         """Hold still for half a second: a hand that only flies past the goal has not reached it."""
         return None if time_left(evidence.elapsed, 0.5) == 0.0 else np.zeros(7, np.float32)
 
-    def judge(self, evidence: Evidence) -> Verdict:
+    def verify(self, evidence: Evidence) -> Verdict:
         """Success: near the goal, in the mean of the last readings."""
         last = evidence.readings[-5:]
         gap = float(np.linalg.norm(np.mean([_gap(readings)[0] for readings in last], axis=0)))

@@ -93,7 +93,15 @@ def test_a_new_task_runs_as_it_stands(
     made = Path("tasks/usb_insert")
     text = (made / "task.py").read_text()
     assert "class UsbInsert(Task):" in text
-    for method in ("sample", "place", "observe", "ready", "probe", "judge", "truth"):
+    for method in (
+        "sample",
+        "set_initial_state",
+        "observe",
+        "looks_done",
+        "verification_action",
+        "verify",
+        "ground_truth",
+    ):
         assert text.count(f"    def {method}(") == 1
         before = text[: text.index(f"    def {method}(")].rstrip().rsplit("\n", 1)[1]
         assert before.startswith("    # YOURS: ")

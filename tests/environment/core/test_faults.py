@@ -36,7 +36,7 @@ class Faulty(Reach):
 
         setattr(self, method, wrapped)
 
-    def plant(self, *_: Any) -> None:
+    def after_step(self, *_: Any) -> None:
         pass
 
 
@@ -54,7 +54,18 @@ def finish(stations: Stations, ahead: int) -> list[Episode]:
 
 
 @pytest.mark.parametrize("ahead", [0, 20])
-@pytest.mark.parametrize("method", ["sample", "vary", "place", "settle", "plant", "probe", "judge"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        "sample",
+        "randomize_physics",
+        "set_initial_state",
+        "settle",
+        "after_step",
+        "verification_action",
+        "verify",
+    ],
+)
 def test_a_station_is_set_aside_and_the_others_go_on(method: str, ahead: int) -> None:
     task = Faulty(method, breaks)
     stations = reach_stations(3, 2, task)
@@ -70,7 +81,7 @@ def test_a_station_is_set_aside_and_the_others_go_on(method: str, ahead: int) ->
 
 def test_the_fault_is_told_by_file_and_line() -> None:
     class Judges(Reach):
-        def judge(self, evidence: Evidence) -> Verdict:
+        def verify(self, evidence: Evidence) -> Verdict:
             return 1 / 0  # type: ignore[return-value]  # this line
 
     task = Judges()
@@ -84,7 +95,7 @@ def test_the_fault_is_told_by_file_and_line() -> None:
 @pytest.mark.timeout(30)
 def test_a_verdict_that_takes_too_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "TOO_LONG", CallLimit(60.0, 1.0))
-    stations = reach_stations(2, 2, Faulty("judge", lambda: time.sleep(60)))
+    stations = reach_stations(2, 2, Faulty("verify", lambda: time.sleep(60)))
     began = time.monotonic()
     done = finish(stations, 20)
     assert time.monotonic() - began < 15
@@ -95,7 +106,7 @@ def test_a_verdict_that_takes_too_long_is_not_waited_for(monkeypatch: pytest.Mon
 
 def test_time_that_others_take_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "TOO_LONG", CallLimit(0.2, 60.0))
-    (episode,) = finish(reach_stations(task=Faulty("judge", lambda: time.sleep(0.6))), 0)
+    (episode,) = finish(reach_stations(task=Faulty("verify", lambda: time.sleep(0.6))), 0)
     assert episode.success, "it waited for a processor, say"
 
 
@@ -110,7 +121,7 @@ def test_a_verdict_that_computes_for_ever_is_not_waited_for(
         while not ended.is_set():
             pass
 
-    (episode,) = finish(reach_stations(task=Faulty("judge", compute)), 0)
+    (episode,) = finish(reach_stations(task=Faulty("verify", compute)), 0)
     ended.set()
     assert episode.verdict.outcome is Outcome.INVALID
     assert episode.verdict.reason.endswith("no verdict after 0.2 s of processor time")

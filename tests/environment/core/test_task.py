@@ -17,9 +17,11 @@ class Placed(Reach):
         super().__init__()
         self.placed: list[FloatArray] = []
 
-    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
+    def set_initial_state(
+        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
+    ) -> None:
         self.placed.append(variation)
-        super().place(twin, control, row, variation)
+        super().set_initial_state(twin, control, row, variation)
 
 
 def test_an_initial_condition_is_known_before_it_is_run() -> None:

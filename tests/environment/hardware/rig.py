@@ -42,12 +42,12 @@ class Wire:
         told, self.told = self.told, []
         return told
 
-    def place(self, variation: FloatArray) -> None:
-        self._cell.place(variation)
+    def set_initial_state(self, variation: FloatArray) -> None:
+        self._cell.set_initial_state(variation)
 
-    def vary(self, variation: FloatArray) -> None:
+    def randomize_physics(self, variation: FloatArray) -> None:
         self.varied += 1
-        self._cell.vary(variation)
+        self._cell.randomize_physics(variation)
 
     @property
     def placed(self) -> bool:

@@ -79,7 +79,7 @@ def test_setpoints_move_the_arm_a_pause_rests_it_and_an_emergency_stop_stops_it(
             process.kill()
             assert [reason for _, reason in cell.new_events][-1] == "stopped: emergency"
             with pytest.raises(DriverError, match="simulated station"):
-                cell.wire.place(np.zeros(10))
+                cell.wire.set_initial_state(np.zeros(10))
         finally:
             cell.close()
 

@@ -196,7 +196,7 @@ def test_poses_are_farther_from_their_middle_and_the_rest_is_as_drawn(name: str)
     change = point(name)
     stations, drawn = build_stations("pick_cube", 1, 1, perturbation=change), []
     task = stations.task
-    task.vary = lambda twin, row, variation: drawn.append(variation)  # type: ignore[method-assign]
+    task.randomize_physics = lambda twin, row, variation: drawn.append(variation)  # type: ignore[method-assign]
     begin(stations, SEEDS[0])
     usual = task.sample(
         Job(SEEDS[0], Purpose.EVALUATION, Demonstrations(task), "d").streams().variation

@@ -68,7 +68,7 @@ def test_joints_come_first_in_what_is_seen_and_are_all_of_an_action() -> None:
     two = JointActions(2, 6)
     assert two.grippers == (6, 13)
     assert two.names(["left", "right"])[7] == "right_joint1.pos"
-    assert two.kept({6: -1.0, 13: 1.0, 2: 0.0}) == {6: -1.0, 13: 1.0}
+    assert two.fixed_dims({6: -1.0, 13: 1.0, 2: 0.0}) == {6: -1.0, 13: 1.0}
 
 
 def test_the_setpoints_of_a_demonstration_are_its_actions() -> None:

@@ -35,7 +35,7 @@ CAMERA = Camera("front", np.zeros(3), np.eye(3), 100.0, 8, 6)
 class Looking(Reach):
     """Believes its eyes: a white picture is a success, a grey one leaves it unsure."""
 
-    def judge_views(self, evidence: Evidence) -> Verdict:
+    def verify_views(self, evidence: Evidence) -> Verdict:
         for readings in evidence.readings:
             assert np.isnan(readings.position).all(), "the tracker's word"
             assert np.isnan(readings.rotation).all()
@@ -117,9 +117,9 @@ class Watching(Looking):
     def watch(self, evidence: Evidence) -> bool:
         return len(evidence.readings) == 2
 
-    def judge_views(self, evidence: Evidence) -> Verdict:
+    def verify_views(self, evidence: Evidence) -> Verdict:
         self.shown.append(evidence)
-        return super().judge_views(evidence)
+        return super().verify_views(evidence)
 
 
 def watched(verifier_cameras: Painted, attempts: int = 1) -> tuple[Watching, Episode]:

@@ -51,16 +51,18 @@ class Recorded(Reach):
         super().__init__()
         self.calls: list[str] = []
 
-    def prepare(self, twin: Twin) -> None:
-        self.calls.append("prepare")
+    def after_compile(self, twin: Twin) -> None:
+        self.calls.append("after_compile")
 
     def sample(self, rng: np.random.Generator) -> FloatArray:
         self.calls.append("sample")
         return super().sample(rng)
 
-    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
-        self.calls.append("place")
-        super().place(twin, control, row, variation)
+    def set_initial_state(
+        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
+    ) -> None:
+        self.calls.append("set_initial_state")
+        super().set_initial_state(twin, control, row, variation)
 
     def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> float:
         self.calls.append("settle")
@@ -70,13 +72,13 @@ class Recorded(Reach):
         self.calls.append("observe")
         return super().observe(readings)
 
-    def probe(self, evidence: Evidence) -> Float32Array | None:
-        self.calls.append("probe")
-        return super().probe(evidence)
+    def verification_action(self, evidence: Evidence) -> Float32Array | None:
+        self.calls.append("verification_action")
+        return super().verification_action(evidence)
 
-    def judge(self, evidence: Evidence) -> Verdict:
-        self.calls.append("judge")
-        return super().judge(evidence)
+    def verify(self, evidence: Evidence) -> Verdict:
+        self.calls.append("verify")
+        return super().verify(evidence)
 
 
 def test_an_episode_runs_in_one_order() -> None:
@@ -86,9 +88,17 @@ def test_an_episode_runs_in_one_order() -> None:
     (episode,) = finish(stations)
     assert episode.success
     order = [name for name, _ in groupby(task.calls)]
-    assert order == ["prepare", "sample", "place", "settle", "observe", "probe", "judge"]
+    assert order == [
+        "after_compile",
+        "sample",
+        "set_initial_state",
+        "settle",
+        "observe",
+        "verification_action",
+        "verify",
+    ]
     assert task.calls.count("observe") == len(episode) == len(episode.observations)
-    assert task.calls.count("place") == task.calls.count("judge") == 1
+    assert task.calls.count("set_initial_state") == task.calls.count("verify") == 1
 
 
 class Planted(Reach):
@@ -98,7 +108,7 @@ class Planted(Reach):
         super().__init__()
         self.ran: list[int] = []
 
-    def plant(self, twin: Twin, row: int) -> None:
+    def after_step(self, twin: Twin, row: int) -> None:
         self.ran.append(row)
 
 
@@ -187,9 +197,11 @@ class Fails(Recorded):
         self.left = times
         self.variations: list[float] = []
 
-    def place(self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray) -> None:
+    def set_initial_state(
+        self, twin: Twin, control: CartesianControl, row: int, variation: FloatArray
+    ) -> None:
         self.variations.append(float(variation[0]))
-        super().place(twin, control, row, variation)
+        super().set_initial_state(twin, control, row, variation)
 
     def settle(self, twin: Twin, control: CartesianControl, row: int, elapsed: float) -> float:
         if elapsed > 0.05 and self.left:
@@ -204,7 +216,7 @@ def test_a_failed_reset_is_tried_again_with_the_next_initial_condition() -> None
     stations.begin(0, job(3, Speed()))
     (episode,) = finish(stations)
     assert episode.success
-    assert task.calls.count("place") == RESET_TRIES
+    assert task.calls.count("set_initial_state") == RESET_TRIES
     assert len(set(task.variations)) == RESET_TRIES
 
 
@@ -216,7 +228,7 @@ def test_a_reset_that_keeps_failing_is_invalid() -> None:
     (episode,) = finish(stations)
     assert episode.verdict.outcome is Outcome.INVALID
     assert f"{RESET_TRIES} times: dropped it" in episode.verdict.reason
-    assert task.calls.count("place") == RESET_TRIES
+    assert task.calls.count("set_initial_state") == RESET_TRIES
     assert len(episode) == 0
     assert episode.observations.shape == (0, 2)
     assert not controller.asked
@@ -515,7 +527,7 @@ def test_what_is_decided_before_changes_no_episode() -> None:
 @pytest.mark.parametrize("controller", [Speed(0.2), Plans(0.2)])
 def test_what_a_task_keeps_no_policy_chooses(controller: Speed) -> None:
     class Kept(Reach):
-        kept: ClassVar[dict[int, float]] = {0: 0.1, 6: -1.0}
+        fixed_action_dims: ClassVar[dict[int, float]] = {0: 0.1, 6: -1.0}
 
     stations = reach_stations(2, task=Kept())
     for row in range(2):

@@ -111,7 +111,7 @@ def test_a_card_that_was_dropped_is_not_seated_by_hands(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where jaws were not kept shut."""
-    monkeypatch.setattr(type(load_task(find("tasks", "gpu_insertion"))), "kept", {})
+    monkeypatch.setattr(type(load_task(find("tasks", "gpu_insertion"))), "fixed_action_dims", {})
     stations = build_stations("gpu_insertion", 1, 1)
     episode = run(stations, seed, Letting(stations.task))
     assert episode.verdict.outcome is Outcome.FAILURE
@@ -120,7 +120,7 @@ def test_a_card_that_was_dropped_is_not_seated_by_hands(
 
 def truth(stations: Stations) -> set[str]:
     """Which conditions of success truly hold."""
-    return {p.name for p in stations.task.truth(stations.twin, 0) if p.holds}
+    return {p.name for p in stations.task.ground_truth(stations.twin, 0) if p.holds}
 
 
 def test_the_truth_of_a_card_that_stands_and_of_one_that_does_not() -> None:

@@ -40,8 +40,8 @@ def placed(stations: Stations, drawn: np.ndarray, lean: float = 0.0) -> Readings
     """What is seen of a start whose card is then leant over by an angle [rad]."""
     task, twin = stations.task, stations.twin
     twin.reset(0)
-    task.vary(twin, 0, drawn)
-    task.place(twin, stations.control, 0, drawn)
+    task.randomize_physics(twin, 0, drawn)
+    task.set_initial_state(twin, stations.control, 0, drawn)
     at = twin.model.joint("task_card").qposadr[0]
     if lean:
         twin.qpos[0, at + 3 : at + 7] = np.cos(lean / 2), 0.0, np.sin(lean / 2), 0.0
@@ -81,7 +81,7 @@ def test_the_slot_stays_while_the_card_may_be_in_it(stations: Stations) -> None:
     slot = twin.model.site("task_slot").id
     before = twin.site_xpos[0, slot].copy()
     task.settle(twin, stations.control, 0, 0.3)  # the weld of a fast reset lets go
-    task.vary(twin, 0, there)
+    task.randomize_physics(twin, 0, there)
     twin.forward(0)
     np.testing.assert_array_equal(twin.site_xpos[0, slot], before)
     task.settle(twin, stations.control, 0, 0.0)

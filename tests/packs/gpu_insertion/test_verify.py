@@ -64,7 +64,7 @@ def readings(
 
 def judge(first: Readings | None = None, last: Readings | None = None) -> Verdict:
     seen = [first or readings()] * 5 + [last or readings(opening=0.050)] * 15
-    return task().judge(Evidence(seen, PERIOD))
+    return task().verify(Evidence(seen, PERIOD))
 
 
 @pytest.mark.parametrize("yaw", [0.0, 0.3, -2.0])
@@ -121,7 +121,7 @@ def test_hands_that_close_when_told_to_stay_shut_did_not_hold(
     for twisted in (0.0, 0.007):
         first = [readings(opening=0.0115 + twisted + wide * (4 - i) / 4) for i in range(5)]
         evidence = Evidence([*first, *[readings(opening=0.050)] * 15], PERIOD)
-        assert task().judge(evidence).failed == failed
+        assert task().verify(evidence).failed == failed
 
 
 def test_what_was_not_seen_is_no_success() -> None:
@@ -142,8 +142,8 @@ def test_the_stage_says_how_far_it_came(depth: float, x: float, stage: str) -> N
 
 def test_the_probe_lets_go_of_a_seated_card_only() -> None:
     shut, high, beside = readings(), readings(depth=0.0060), readings(aside=(0.012, 0.0))
-    held = task().probe(Evidence([shut] * 4, PERIOD))
-    opened = task().probe(Evidence([shut] * 16, PERIOD))
+    held = task().verification_action(Evidence([shut] * 4, PERIOD))
+    opened = task().verification_action(Evidence([shut] * 16, PERIOD))
     assert held is not None
     assert opened is not None
     for action in (held, opened):
@@ -152,16 +152,21 @@ def test_the_probe_lets_go_of_a_seated_card_only() -> None:
     opening = (opened[[6, 13]] + 1) / 2 * 0.075
     assert (opening > 0.045).all(), "clear of a card that leans"
     for lost in (high, beside):
-        assert task().probe(Evidence([lost] * 4, PERIOD)) is not None
-        assert task().probe(Evidence([lost] * 5, PERIOD)) is None, "dropped, it might fall in"
-    assert task().probe(Evidence([shut] * 5 + [readings(opening=0.050)] * 35, PERIOD)) is None
+        assert task().verification_action(Evidence([lost] * 4, PERIOD)) is not None
+        assert task().verification_action(Evidence([lost] * 5, PERIOD)) is None, (
+            "dropped, it might fall in"
+        )
+    assert (
+        task().verification_action(Evidence([shut] * 5 + [readings(opening=0.050)] * 35, PERIOD))
+        is None
+    )
 
 
 def test_hands_unwind_before_they_open() -> None:
     """A hand that a soft arm presses with would strike the card, or lean on it, once it is open."""
     lead = np.array([[(0.004, 0.0, -0.0008), (0.0, -0.004, 0.0)]])
     wound = replace(readings(), lead=lead)
-    action = task().probe(Evidence([wound] * 10, PERIOD))
+    action = task().verification_action(Evidence([wound] * 10, PERIOD))
     assert action is not None
     np.testing.assert_allclose(action[:3], [-1.0, 0.0, 0.5], atol=1e-6)
     np.testing.assert_allclose(action[7:10], [0.0, 1.0, 0.0], atol=1e-6)

@@ -35,7 +35,7 @@ def opening(stations: Stations) -> float:
 
 def truth(stations: Stations) -> set[str]:
     """Which conditions of success truly hold."""
-    return {p.name for p in stations.task.truth(stations.twin, 0) if p.holds}
+    return {p.name for p in stations.task.ground_truth(stations.twin, 0) if p.holds}
 
 
 def test_tags_are_where_frames_has_them(stations: Stations) -> None:

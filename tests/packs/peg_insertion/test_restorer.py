@@ -19,8 +19,8 @@ def placed(stations: Stations, drawn: np.ndarray, lean: float = 0.0) -> Readings
     """What is seen of a start whose peg is then leant over by an angle [rad]."""
     task, twin = stations.task, stations.twin
     twin.reset(0)
-    task.vary(twin, 0, drawn)
-    task.place(twin, stations.control, 0, drawn)
+    task.randomize_physics(twin, 0, drawn)
+    task.set_initial_state(twin, stations.control, 0, drawn)
     at = twin.model.joint("task_peg").qposadr[0]
     if lean:
         twin.qpos[0, at + 3 : at + 7] = np.cos(lean / 2), 0.0, np.sin(lean / 2), 0.0
@@ -109,7 +109,7 @@ def test_an_arm_that_turns_its_elbow_keeps_both_pads_on_the_peg(
 ) -> None:
     """Setpoints that jump jolt a stiff arm, and then a pad loses the head."""
     task, twin, control = stations.task, stations.twin, stations.control
-    stations.place(0, task.sample(np.random.default_rng(0)))
+    stations.set_initial_state(0, task.sample(np.random.default_rng(0)))
     settle(stations)
     posture = control.setpoints[0].copy()
     posture[0, [0, 2]] += 0.1 * way, -0.09 * way
@@ -127,7 +127,7 @@ def test_an_arm_that_turns_its_elbow_keeps_both_pads_on_the_peg(
 
 def test_a_fast_start_is_at_rest(stations: Stations) -> None:
     """Friction lets the arm sink slowly once it bears the peg; a physical start has sunk."""
-    stations.place(0, stations.task.sample(np.random.default_rng(0)))
+    stations.set_initial_state(0, stations.task.sample(np.random.default_rng(0)))
     settle(stations)
     twin, row = stations.twin, np.array([0])
     before = twin.site_xpos[0, stations.control.arms[0].grasp].copy()
@@ -144,7 +144,7 @@ def test_the_block_stays_while_the_peg_may_be_in_it(stations: Stations) -> None:
     block = twin.model.site("task_block").id
     before = twin.site_xpos[0, block].copy()
     task.settle(twin, stations.control, 0, 0.3)  # the weld of a fast reset lets go
-    task.vary(twin, 0, there)
+    task.randomize_physics(twin, 0, there)
     twin.forward(0)
     np.testing.assert_array_equal(twin.site_xpos[0, block], before)
     task.settle(twin, stations.control, 0, 0.0)

@@ -55,12 +55,12 @@ def test_the_cube_lies_where_a_fake_says_until_the_verifier_comes(stations: Stat
     """Those that fall at once would show nothing of a cube on the fingers."""
     (fake,) = [f for f in stations.task.fakes() if f.name == "on the jaw's back"]
     seen: list[tuple[Predicate, ...]] = []
-    truth = stations.task.truth
-    stations.task.truth = lambda twin, row: seen.append(truth(twin, row)) or seen[-1]  # type: ignore[func-returns-value,method-assign]
+    truth = stations.task.ground_truth
+    stations.task.ground_truth = lambda twin, row: seen.append(truth(twin, row)) or seen[-1]  # type: ignore[func-returns-value,method-assign]
     try:
         shown(stations, fake, seed=1)
     finally:
-        stations.task.truth = truth  # type: ignore[method-assign]
+        stations.task.ground_truth = truth  # type: ignore[method-assign]
     by_name = {p.name: p for p in seen[-1]}
     assert by_name["rise"].holds
     assert by_name["stays"].holds

@@ -37,7 +37,7 @@ class Shot:
         """By the cameras."""
         seen = self.views if views is None else views
         evidence = Evidence([self.readings] * 12, self.stations.period, seen)
-        return self.stations.task.judge_views(evidence)
+        return self.stations.task.verify_views(evidence)
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ def test_a_push_is_the_bristles_only_where_they_are(height: float, then: str) ->
     """The wrist also feels a hand that starts off: high over a pin, fingers that shut miss it."""
     demonstrator, view = module("demonstrator"), module("frames").View
     stations, rng = from_tray(), np.random.default_rng(0)
-    stations.place(0, stations.task.sample(rng))
+    stations.set_initial_state(0, stations.task.sample(rng))
     readings = stations.sensors.read(np.array([0]), [0])[0]
     person = demonstrator.Teleoperator(
         rng, stations.task.actions, tremor=0.0, skill=demonstrator.Skill.REACH
@@ -39,7 +39,7 @@ def test_a_held_pin_is_where_the_hand_has_carried_it_since_it_was_seen() -> None
     """Steered by where it was seen, a soft hand, itself late, swung about the hole by 4 mm."""
     demonstrator, view = module("demonstrator"), module("frames").View
     stations, rng = build_stations("pin_box", 1, 1), np.random.default_rng(0)
-    stations.place(0, stations.task.sample(rng))
+    stations.set_initial_state(0, stations.task.sample(rng))
     before = stations.sensors.read(np.array([0]), [0])[0]
     by, turn = np.array([0.002, -0.003, 0.001]), Rotation.from_rotvec((0.0, 0.02, 0.05)).as_matrix()
     hand = before.hand_position[0, 0]
@@ -66,7 +66,7 @@ def test_a_search_comes_back_to_its_hole(off: tuple[float, float]) -> None:
     """A pin that sticks to the face does not go where setpoints do: it is led by where it is."""
     demonstrator, view = module("demonstrator"), module("frames").View
     stations, rng = build_stations("pin_box", 1, 1), np.random.default_rng(0)
-    stations.place(0, stations.task.sample(rng))
+    stations.set_initial_state(0, stations.task.sample(rng))
     seen = view.of(stations.sensors.read(np.array([0]), [0])[0])
     seen = replace(seen, end=np.array([*off, 0.0]))
     person = demonstrator.Teleoperator(rng, stations.task.actions, skill=demonstrator.Skill.SEARCH)

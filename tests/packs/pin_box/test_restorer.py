@@ -140,7 +140,7 @@ def test_a_wrist_at_its_stop_seats_no_pin() -> None:
     stations = build_stations("pin_box", 1, 1)
     task, rng = stations.task, np.random.default_rng(0)
     drawn = task.sample(rng)
-    stations.place(0, drawn)
+    stations.set_initial_state(0, drawn)
     readings = stations.sensors.read(np.array([0]), [0])[0]
     skill = module("restorer").Skill
     for angle, then in ((1.3, skill.SEAT), (1.566, skill.RELEASE)):
@@ -156,7 +156,7 @@ def test_a_hand_that_feels_a_push_turns_less_and_one_at_its_stop_unbends_first()
     stations = build_stations("pin_box", 1, 1)
     task, rng = stations.task, np.random.default_rng(0)
     drawn = task.sample(rng)
-    stations.place(0, drawn)
+    stations.set_initial_state(0, drawn)
     readings = stations.sensors.read(np.array([0]), [0])[0]
     turned = module("frames").hand_rotation(0.5)
     skills = module("restorer")
@@ -187,7 +187,7 @@ def test_a_hand_that_is_held_back_gives_up_its_lead_before_it_opens() -> None:
     stations = build_stations("pin_box", 1, 1)
     task, rng, skills = stations.task, np.random.default_rng(0), module("restorer")
     drawn = task.sample(rng)
-    stations.place(0, drawn)
+    stations.set_initial_state(0, drawn)
     readings = stations.sensors.read(np.array([0]), [0])[0]
     pulls = np.array([0.0, 0.006, 0.008])
     restorer = task.restorer(rng, drawn[:12])
@@ -203,7 +203,7 @@ def test_a_hand_that_is_hooked_on_its_way_gives_up() -> None:
     stations = build_stations("pin_box", 1, 1)
     task, rng, skills = stations.task, np.random.default_rng(0), module("restorer")
     drawn = task.sample(rng)
-    stations.place(0, drawn)
+    stations.set_initial_state(0, drawn)
     readings = stations.sensors.read(np.array([0]), [0])[0]
     hand, frame = readings.hand_position[0, 0], readings.hand_rotation[0, 0]
     for off, then in ((0.03, skills.Skill.RELEASE), (0.003, skills.Skill.LAY)):
@@ -220,7 +220,7 @@ def test_the_last_pin_is_carried_slowly_all_the_way_to_its_start() -> None:
     stations = build_stations("pin_box", 1, 1)
     task, rng, skills = stations.task, np.random.default_rng(0), module("restorer")
     drawn = task.sample(rng)
-    stations.place(0, drawn)
+    stations.set_initial_state(0, drawn)
     there = stations.sensors.read(np.array([0]), [0])[0]
     restorer = task.restorer(rng, drawn[:12])
     restorer._skill, restorer._pin = skills.Skill.HOLD, 2
@@ -239,12 +239,12 @@ def test_the_tray_is_moved_with_the_pins_that_are_in_it_and_no_others() -> None:
     stations = build_stations("pin_box", 1, 1)
     task, twin = stations.task, stations.twin
     one, other = (task.sample(np.random.default_rng(seed)) for seed in (1, 2))
-    stations.place(0, one)
+    stations.set_initial_state(0, one)
     outside = twin.model.joint("task_pin1").qposadr[0]
     twin.qpos[0, outside : outside + 3] = (0.48, 0.30, 0.002)
     twin.forward(0)
     seated = pins(stations)[0][0]
-    task.vary(twin, 0, other)
+    task.randomize_physics(twin, 0, other)
     task.operate(twin, 0, ("stage",))
     twin.forward(0)
     box = twin.site_xpos[0, twin.model.site("task_box").id]

@@ -25,11 +25,11 @@ def after() -> Stations:
 
 
 def missed(stations: Stations) -> set[str]:
-    return EVERY - {p.name for p in stations.task.truth(stations.twin, 0) if p.holds}
+    return EVERY - {p.name for p in stations.task.ground_truth(stations.twin, 0) if p.holds}
 
 
 def test_after_a_success_every_condition_holds(after: Stations) -> None:
-    home, inside, untouched = after.task.truth(after.twin, 0)
+    home, inside, untouched = after.task.ground_truth(after.twin, 0)
     assert home.value < 0.1
     assert 0.0 <= inside.value < 0.25
     assert 15.0 < untouched.value < 40.0

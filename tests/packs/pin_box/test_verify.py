@@ -51,7 +51,7 @@ def readings(
 
 
 def judge(*seen: Readings) -> Verdict:
-    return task().judge(Evidence(seen, PERIOD))
+    return task().verify(Evidence(seen, PERIOD))
 
 
 def test_a_full_box_is_a_success() -> None:
@@ -125,7 +125,7 @@ def test_ready_needs_all_pins_seated_and_the_fingers_open() -> None:
 def test_the_probe_lets_go_backs_off_and_looks() -> None:
     seen = [readings(away=0.007)]
     actions = []
-    while (action := task().probe(Evidence(seen, PERIOD))) is not None:
+    while (action := task().verification_action(Evidence(seen, PERIOD))) is not None:
         actions.append(action)
         seen.append(readings(away=0.007))
     moves = np.array(actions)[:, :3] @ seen[0].hand_rotation[0, 0]

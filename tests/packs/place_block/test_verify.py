@@ -48,7 +48,7 @@ def task(stations: Stations) -> Task:
     "placed", [{}, {"x": 0.014}, {"x": -0.008, "y": 0.008}, {"x": 0.009, "yaw": np.pi / 4}]
 )
 def test_a_block_within_the_rim_is_a_success(task: Task, placed: dict[str, float]) -> None:
-    verdict = task.judge(Evidence([readings(**placed)] * 10, PERIOD))
+    verdict = task.verify(Evidence([readings(**placed)] * 10, PERIOD))
     assert verdict.outcome is Outcome.SUCCESS, verdict.reason
     assert (verdict.score, verdict.stage, verdict.reason) == (1.0, "placed", "")
 
@@ -65,7 +65,7 @@ def test_a_block_within_the_rim_is_a_success(task: Task, placed: dict[str, float
     ],
 )
 def test_each_condition_fails_alone(task: Task, wrong: dict[str, float], name: str) -> None:
-    verdict = task.judge(Evidence([readings(**wrong)] * 10, PERIOD))
+    verdict = task.verify(Evidence([readings(**wrong)] * 10, PERIOD))
     assert verdict.outcome is Outcome.FAILURE
     assert verdict.failed == (name,)
     assert name in verdict.reason
@@ -73,12 +73,12 @@ def test_each_condition_fails_alone(task: Task, wrong: dict[str, float], name: s
 
 def test_a_block_that_slides_is_not_there_yet(task: Task) -> None:
     sliding = [readings(x=0.0009 * (i - 4.5)) for i in range(10)]  # 22 mm/s
-    assert task.judge(Evidence(sliding, PERIOD)).failed == ("still",)
+    assert task.verify(Evidence(sliding, PERIOD)).failed == ("still",)
 
 
 def test_a_failure_scores_more_the_nearer_the_block_is(task: Task) -> None:
     near, far, held = (
-        task.judge(Evidence([one] * 10, PERIOD))
+        task.verify(Evidence([one] * 10, PERIOD))
         for one in (readings(x=0.03), readings(x=0.2), readings(x=0.2, raised=0.05))
     )
     assert 0.9 > near.score > far.score > 0.0
@@ -92,21 +92,21 @@ def test_ready_needs_the_block_on_the_pad_and_let_go(task: Task) -> None:
         readings(raised=0.005),
         readings(x=0.016),
     ]
-    assert list(task.ready(Readings.joined(seen))) == [True, False, False, False]
+    assert list(task.looks_done(Readings.joined(seen))) == [True, False, False, False]
 
 
 @pytest.mark.parametrize(("opening", "gripper"), [(0.075, 1.0), (0.056, -1.0), (0.040, -1.0)])
 def test_the_probe_raises_what_was_not_let_go(task: Task, opening: float, gripper: float) -> None:
     first = readings(opening=opening)
-    action = task.probe(Evidence([first], PERIOD))
+    action = task.verification_action(Evidence([first], PERIOD))
     assert action is not None
     assert action.tolist() == [0, 0, 1, 0, 0, 0, gripper]
     last = module(task, "verify").LAST
-    still = task.probe(Evidence([first] * 28, PERIOD))
+    still = task.verification_action(Evidence([first] * 28, PERIOD))
     assert still is not None
     assert not still[:6].any()
     whole = round(task.probe_limit / PERIOD)
-    assert task.probe(Evidence([first] * whole, PERIOD)) is None
+    assert task.verification_action(Evidence([first] * whole, PERIOD)) is None
     assert whole > last
 
 

@@ -41,7 +41,7 @@ class Bench:
 
     def judge(self, views: list[CameraView]) -> Verdict:
         """With the hand lifted for as long as the verifier asks."""
-        return self.stations.task.judge_views(Evidence([readings()] * LAST, 0.0, views))
+        return self.stations.task.verify_views(Evidence([readings()] * LAST, 0.0, views))
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def bench() -> Iterator[Bench]:
     stations = build_stations("push_t", 1, 1)
     verifier_cameras = verifier_cameras_of(stations)
     rng = np.random.default_rng(0)
-    stations.place(0, stations.task.sample(rng))
+    stations.set_initial_state(0, stations.task.sample(rng))
     yield Bench(stations, verifier_cameras)
     verifier_cameras.close()
 

@@ -74,7 +74,7 @@ def truth(stations: Stations, pose: tuple[float, ...], tilt: float = 0.0) -> dic
     twin.qpos[0, at : at + 7] = (*pose[:2], 0.01, *turn.as_quat(scalar_first=True))
     twin.qpos[0, stations.control.arms[0].qpos] = stations.twin.scene.robot.arms[0].home
     twin.forward(0)
-    return {p.name: p.value for p in stations.task.truth(twin, 0) if p.holds}
+    return {p.name: p.value for p in stations.task.ground_truth(twin, 0) if p.holds}
 
 
 @pytest.mark.parametrize("flipped", [False, True])
@@ -188,8 +188,8 @@ class Judged:
 
     def act(self, rows: np.ndarray, observations: np.ndarray, readings: Readings) -> np.ndarray:
         task, period = self.stations.task, self.stations.period
-        self.outcomes.append(task.judge(Evidence([readings.row(0)] * 8, period)).outcome)
-        assert not task.ready(readings).any()
+        self.outcomes.append(task.verify(Evidence([readings.row(0)] * 8, period)).outcome)
+        assert not task.looks_done(readings).any()
         return np.zeros((len(rows), 7), dtype=np.float32)
 
 

@@ -36,7 +36,7 @@ def test_the_look_allows_millimetres(shift: float, turn: float, holds: bool) -> 
     found = wanted.copy()
     found[0] += shift
     found[2] += turn
-    stations.place(0, found)
+    stations.set_initial_state(0, found)
     stations.sensors.begin(0, np.random.default_rng(2))
     row = np.array([0])
     readings, _ = stations.sensors.read(row, [0])

@@ -46,7 +46,7 @@ def readings(
 
 
 def judge(*seen: Readings) -> Verdict:
-    return task().judge(Evidence(seen, PERIOD))
+    return task().verify(Evidence(seen, PERIOD))
 
 
 @pytest.mark.parametrize("flipped", [False, True])
@@ -118,19 +118,26 @@ def test_ready_needs_the_hand_lifted_and_the_outline_covered() -> None:
 
 def test_the_probe_lifts_the_hand_straight_up_and_out_of_the_way_and_looks() -> None:
     low, high, away = readings(height=0.02), readings(), readings(aside=0.14)
-    action = task().probe(Evidence([low], PERIOD))
+    action = task().verification_action(Evidence([low], PERIOD))
     assert action is not None
     assert action[2] == 1
     assert not action[[0, 1, 3, 4, 5]].any()
     assert action[6] == -1
-    waiting = task().probe(Evidence([low, high], PERIOD))
+    waiting = task().verification_action(Evidence([low, high], PERIOD))
     assert waiting is not None
     assert waiting[1] > 0.5  # away from the one camera, and past the block for the other
     assert not waiting[[0, 2, 3, 4, 5]].any()  # far out a wrist would come to its stop higher up
     last = module("verify").LAST
-    assert task().probe(Evidence([high] * last, PERIOD)) is not None, "still in the way"
-    assert task().probe(Evidence([high] * 5 + [away] * (last - 6), PERIOD)) is not None
-    assert task().probe(Evidence([low] + [high] * 5 + [away] * (last - 5), PERIOD)) is None
+    assert task().verification_action(Evidence([high] * last, PERIOD)) is not None, (
+        "still in the way"
+    )
+    assert (
+        task().verification_action(Evidence([high] * 5 + [away] * (last - 6), PERIOD)) is not None
+    )
+    assert (
+        task().verification_action(Evidence([low] + [high] * 5 + [away] * (last - 5), PERIOD))
+        is None
+    )
 
 
 def test_an_observation_has_its_names() -> None:

@@ -24,7 +24,7 @@ Bench = looking.Bench[Truth]
 def truth(stations: Stations) -> Truth:
     """What cameras measure, as it truly is [mm]."""
     twin, layout = stations.twin, module("layout")
-    found = {p.name: p for p in stations.task.truth(twin, 0)}
+    found = {p.name: p for p in stations.task.ground_truth(twin, 0)}
     cutter, jaw, stand = (
         twin.site_xpos[0, twin.model.site(f"task_{n}").id] for n in ("cutter", "jaw", "stand")
     )

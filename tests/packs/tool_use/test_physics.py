@@ -76,7 +76,7 @@ def test_it_takes_enough_force_of_both_blades_from_opposite_sides(
     pack, twin = stations.task, stations.twin
     for at, force in zip(pack._bites, (one, other), strict=True):
         pack._felt[0, at : at + 3] = force * pack._strength[0] * pack._across[0]
-    pack.plant(twin, 0)
+    pack.after_step(twin, 0)
     assert whole(stations) is not parts
 
 
@@ -86,7 +86,7 @@ def test_a_force_along_the_strap_is_no_cut() -> None:
     along = np.cross(pack._across[0], (0.0, 0.0, 1.0))
     for at, force in zip(pack._bites, (500.0, -500.0), strict=True):
         pack._felt[0, at : at + 3] = force * along
-    pack.plant(twin, 0)
+    pack.after_step(twin, 0)
     assert whole(stations)
 
 
@@ -201,7 +201,7 @@ def test_the_truth_of_a_cut_and_of_what_lacks_something() -> None:
     cutter, bundle = (model.joint(f"task_{n}").qposadr[0] for n in ("cutter", "bundle_x"))
 
     def missed() -> set[str]:
-        return {p.name for p in stations.task.truth(twin, 0) if not p.holds}
+        return {p.name for p in stations.task.ground_truth(twin, 0) if not p.holds}
 
     assert not missed()
     np.testing.assert_array_equal(twin.state[0], stood)  # it was tried on a copy
@@ -230,7 +230,7 @@ def test_the_truth_of_a_cut_and_of_what_lacks_something() -> None:
 def test_all_of_the_cutter_touches_what_it_falls_on() -> None:
     stations = build_stations("tool_use", 1, 1)
     twin, model = stations.twin, stations.twin.model
-    stations.place(0, stations.task.sample(np.random.default_rng(0)))
+    stations.set_initial_state(0, stations.task.sample(np.random.default_rng(0)))
     twin.forward(0)
     twin.eq_active[0, model.equality("reset_cutter").id] = 0.0
     bundle = twin.site_xpos[0, model.site("task_bundle_tag0").id]

@@ -90,16 +90,16 @@ def test_the_feeder_waits_while_something_is_in_its_way() -> None:
     rng = np.random.default_rng(3)
     first, second = task.sample(rng), task.sample(rng)
     first[8] -= 0.03
-    stations.place(0, first)
-    task.vary(twin, 0, second)
+    stations.set_initial_state(0, first)
+    task.randomize_physics(twin, 0, second)
     twin.eq_active[0, strap] = 0.0
     with pytest.raises(ResetFailed, match="way"):
         task.operate(twin, 0, ("feeder",))
     assert not twin.eq_active[0, strap]
     raised = first.copy()
     raised[8] += 0.08
-    stations.place(0, raised)
-    task.vary(twin, 0, second)
+    stations.set_initial_state(0, raised)
+    task.randomize_physics(twin, 0, second)
     twin.eq_active[0, strap] = 0.0
     task.operate(twin, 0, ("feeder",))
     stations.twin.forward(0)
@@ -382,7 +382,7 @@ def test_a_hand_that_does_not_come_up_tries_other_ways_and_gives_up_in_the_end()
 def test_what_falls_slides_to_the_floor_where_a_hand_gets_at_it(at: tuple[float, ...]) -> None:
     stations = build_stations("tool_use", 1, 1)
     twin, model = stations.twin, stations.twin.model
-    stations.place(0, stations.task.sample(np.random.default_rng(0)))
+    stations.set_initial_state(0, stations.task.sample(np.random.default_rng(0)))
     twin.eq_active[0, model.equality("reset_cutter").id] = 0.0
     cutter = model.joint("task_cutter").qposadr[0]
     twin.qpos[0, cutter : cutter + 7] = (*at, HALF, 0.0, HALF, 0.0)
@@ -400,7 +400,7 @@ def test_what_is_flung_at_a_panel_does_not_stick_in_it(at: tuple[float, ...]) ->
     cutter, speed = model.joint("task_cutter").qposadr[0], model.joint("task_cutter").dofadr[0]
     rng = np.random.default_rng(0)
     for _ in range(5):
-        stations.place(0, stations.task.sample(np.random.default_rng(0)))
+        stations.set_initial_state(0, stations.task.sample(np.random.default_rng(0)))
         twin.eq_active[0, model.equality("reset_cutter").id] = 0.0
         turn = Rotation.random(random_state=rng).as_quat(scalar_first=True)
         twin.qpos[0, cutter : cutter + 7] = (*at, *turn)

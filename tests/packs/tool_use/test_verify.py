@@ -57,7 +57,7 @@ def readings(
 
 
 def judge(*seen: Readings) -> Verdict:
-    return task().judge(Evidence(seen, PERIOD))
+    return task().verify(Evidence(seen, PERIOD))
 
 
 def test_a_parted_strap_and_a_cutter_put_back_are_a_success() -> None:
@@ -120,16 +120,18 @@ def test_ready_needs_all_that_can_be_seen_at_once() -> None:
 
 
 def test_the_probe_watches_with_open_fingers_and_only_what_looks_done() -> None:
-    action = task().probe(Evidence([readings()] * 3, PERIOD))
+    action = task().verification_action(Evidence([readings()] * 3, PERIOD))
     assert action is not None
     hands = action.reshape(2, 7)
     assert not hands[:, :6].any(), "both hands hold still"
     assert hands[1, 6] > 0.5, "open"
-    assert task().probe(Evidence([readings()] * 16, PERIOD)) is None
-    assert task().probe(Evidence([readings(gap=0.0)], PERIOD)) is None, "nothing to watch"
+    assert task().verification_action(Evidence([readings()] * 16, PERIOD)) is None
+    assert task().verification_action(Evidence([readings(gap=0.0)], PERIOD)) is None, (
+        "nothing to watch"
+    )
     near = Evidence([readings(away=0.035)], PERIOD)
     assert not task().ready(near.readings[0])[0], "the hand may still go further"
-    assert task().probe(near) is not None, "and what is far enough is watched"
+    assert task().verification_action(near) is not None, "and what is far enough is watched"
 
 
 def test_an_observation_has_its_names_and_knows_the_strap() -> None:

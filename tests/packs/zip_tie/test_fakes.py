@@ -78,7 +78,7 @@ def test_cameras_see_by_themselves_whether_the_strap_is_in_the_slot(
     fakes, look, verify = (module(part) for part in ("fakes", "look", "verify"))
     ties = {state: tie for state, _, tie in fakes.STATES} | {"fastened": fakes.FASTENED}
     twin, control = stations.twin, stations.control
-    stations.place(0, stations.task.sample(np.random.default_rng(SEED)))
+    stations.set_initial_state(0, stations.task.sample(np.random.default_rng(SEED)))
     written(stations, control, ties[name])
     grasp = twin.site_xpos[0, control.arms[0].grasp].copy()
     frame = twin.site_xmat[0, control.arms[0].grasp].reshape(3, 3).copy()

@@ -64,7 +64,7 @@ def test_both_hands_take_the_tie_bring_it_round_the_bundle_and_fasten_it(
     assert hanging(stations).all()
     episode = finish(stations)
     assert episode.verdict.outcome is Outcome.SUCCESS, episode.verdict.reason
-    assert all(p.holds for p in stations.task.truth(stations.twin, 0))
+    assert all(p.holds for p in stations.task.ground_truth(stations.twin, 0))
     assert head(stations)[0] > BUNDLE_END + 0.015
     assert not hanging(stations).any()
     assert not any(watching.welded)
@@ -141,7 +141,7 @@ def test_a_tie_that_is_closed_before_the_bundle_is_none(
     episode = finish(stations)
     assert episode.verdict.failed == ("loop_closed", "on_bundle")
     assert head(stations)[0] < BUNDLE_END
-    failed = [p.name for p in stations.task.truth(stations.twin, 0) if not p.holds]
+    failed = [p.name for p in stations.task.ground_truth(stations.twin, 0) if not p.holds]
     assert failed == ["loop_closed"]
 
 

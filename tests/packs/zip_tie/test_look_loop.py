@@ -38,7 +38,7 @@ def test_how_far_the_loop_swings_is_seen_in_what_was_watched(
         now = (len(fastened.readings) - 1) * looking.PERIOD
         views = [replace(view, stamp=now) for view in fastened.views]
         evidence = Evidence(fastened.readings, looking.PERIOD, views, watched)
-        verdict: Verdict = bench.stations.task.judge_views(evidence)
+        verdict: Verdict = bench.stations.task.verify_views(evidence)
         return verdict.predicates[-1].value
 
     assert comes_to(watched) == pytest.approx(away + verify.BEYOND * np.ptp(crosses), abs=0.8)

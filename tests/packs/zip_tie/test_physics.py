@@ -95,8 +95,8 @@ def test_the_truth_is_that_a_tail_holds_while_the_pawl_is_down() -> None:
     pawl = released.twin.model.joint("task_pawl")
     released.twin.bind("qfrc_applied")[0, pawl.dofadr[0]] = -0.06
     before = held.twin.state.copy()
-    assert all(p.holds for p in held.task.truth(held.twin, 0))
-    missed = [p.name for p in released.task.truth(released.twin, 0) if not p.holds]
+    assert all(p.holds for p in held.task.ground_truth(held.twin, 0))
+    missed = [p.name for p in released.task.ground_truth(released.twin, 0) if not p.holds]
     assert "holds" in missed  # and by itself the loop may draw the tail out, once hands are off
     assert "loop_closed" not in missed
     np.testing.assert_array_equal(held.twin.state, before)

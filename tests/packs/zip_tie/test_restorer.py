@@ -133,7 +133,7 @@ def test_a_tie_that_is_not_presented_is_dropped_and_drawn_up_again() -> None:
 
 def test_a_hand_that_has_sunk_is_lifted_at_a_joints_stop_too() -> None:
     stations = build_stations("zip_tie", 1, 1)
-    stations.place(0, task().sample(np.random.default_rng(1)))
+    stations.set_initial_state(0, task().sample(np.random.default_rng(1)))
     restorer, twin, control = module("restorer"), stations.twin, stations.control
     joints = control.measured(ROW)[0]
     joints[1] = np.radians((39, 108, 15, 90, -2, 104))  # the wrist is at its stop

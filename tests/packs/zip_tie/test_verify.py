@@ -67,7 +67,7 @@ def readings(
 
 
 def judge(*seen: Readings) -> Verdict:
-    return task().judge(Evidence(seen, PERIOD))
+    return task().verify(Evidence(seen, PERIOD))
 
 
 REST = module("verify").AFTER + module("verify").REST
@@ -183,7 +183,7 @@ def test_cameras_know_the_pull_however_the_head_lies_in_the_hand(turned: float) 
 
 def test_the_probe_pulls_the_tail_back_then_lets_it_go() -> None:
     slack, taut, out = readings(pull=0.0), readings(pull=7.0), readings(depth=-0.01, pull=0.0)
-    action = task().probe(Evidence([slack] * 3, PERIOD))
+    action = task().verification_action(Evidence([slack] * 3, PERIOD))
     assert action is not None
     hand = action.reshape(2, 7)
     assert not hand[0, :6].any(), "the left hand holds still"
@@ -192,27 +192,32 @@ def test_the_probe_pulls_the_tail_back_then_lets_it_go() -> None:
     assert hand[1, :3] @ module("frames").HEAD[:, 0] < probe_pull(6.0) < 0, "gently near its force"
     lets_go, away = module("verify").AFTER, -slack.hand_rotation[0, 1, :, 2]
     for after in range(REST):
-        action = task().probe(Evidence([slack] * 5 + [taut] * 3 + [slack] * after, PERIOD))
+        action = task().verification_action(
+            Evidence([slack] * 5 + [taut] * 3 + [slack] * after, PERIOD)
+        )
         assert action is not None
         hand = action.reshape(2, 7)
         assert (hand[0, 6] == -1) == (after < lets_go), "the left one lets go of the head later"
         assert hand[1, 6] > -0.5, "the right one lets go"
         draws_back = np.zeros((2, 6)) if after < lets_go else np.outer([0, 1], [*away, 0, 0, 0])
         np.testing.assert_allclose(hand[:, :6], draws_back, atol=1e-6)
-    assert task().probe(Evidence([slack] * 5 + [taut] * 3 + [slack] * REST, PERIOD)) is None
-    assert task().probe(Evidence([out], PERIOD)) is None, "nothing to pull at"
+    assert (
+        task().verification_action(Evidence([slack] * 5 + [taut] * 3 + [slack] * REST, PERIOD))
+        is None
+    )
+    assert task().verification_action(Evidence([out], PERIOD)) is None, "nothing to pull at"
 
 
 def probe_pull(force: float) -> float:
     """The probe's way along the slot in a period, in full actions, where it feels a force [N]."""
-    action = task().probe(Evidence([readings(pull=force)], PERIOD))
+    action = task().verification_action(Evidence([readings(pull=force)], PERIOD))
     assert action is not None
     return float(action.reshape(2, 7)[1, :3] @ module("frames").HEAD[:, 0])
 
 
 def test_the_probe_is_through_before_its_time_is_over() -> None:
     seen = [readings(pull=1.0)]
-    while task().probe(Evidence(seen, PERIOD)) is not None:
+    while task().verification_action(Evidence(seen, PERIOD)) is not None:
         seen.append(readings(pull=1.0))
     assert Evidence(seen, PERIOD).elapsed < task().probe_limit
 
@@ -327,7 +332,9 @@ def test_cameras_watch_how_the_loop_swings_twice_before_they_look() -> None:
     """A quarter of a period apart or more: one of three looks is near an end of its way."""
     whole = probed()
     asked = [n for n in range(1, len(whole)) if task().watch(Evidence(whole[:n], PERIOD))]
-    last = next(n for n in range(1, 99) if task().probe(Evidence(whole[:n], PERIOD)) is None)
+    last = next(
+        n for n in range(1, 99) if task().verification_action(Evidence(whole[:n], PERIOD)) is None
+    )
     assert [PERIOD * (last - n) for n in asked] == pytest.approx([0.48, 0.24])
     slack = [readings(pull=0.0)] * PULLED
     assert not task().watch(Evidence(slack, PERIOD)), "a hand that has not let go"

@@ -438,7 +438,7 @@ def test_all_paused_are_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_station_whose_verifier_is_unsure_again_and_again_is_set_aside() -> None:
     task, notes = Restored(), Notes()
     fleet, kept = physical_fleet(task, 2, note=notes)
-    judge = task.judge
+    judge = task.verify
 
     def blind(evidence: Evidence) -> Verdict:
         verdict = judge(evidence)
@@ -447,7 +447,7 @@ def test_a_station_whose_verifier_is_unsure_again_and_again_is_set_aside() -> No
             return replace(verdict, outcome=Outcome.FAILURE, predicates=unseen)
         return verdict
 
-    task.judge = blind
+    task.verify = blind
     list(fleet.run(jobs(12)))
     assert notes[0][0] == "aside"
     row = notes[0][1]
