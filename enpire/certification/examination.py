@@ -195,7 +195,7 @@ class TaskExamination:
         stations, seeds = self.stations, self._seeds("fakes", self.counts.fakes)
         results = list(fakes.show(stations, seeds, None))
         verifier_cameras: TwinVerifierCameras | None = None
-        if stations.task.looks:
+        if stations.task.verifies_views:
             with contextlib.suppress(NoGraphics):
                 verifier_cameras = TwinVerifierCameras(stations.twin)
         if verifier_cameras is not None:
@@ -206,7 +206,7 @@ class TaskExamination:
     def cameras(self) -> list[CheckRow]:
         """So do the cameras, over episodes of the same kinds; and nobody deceives them."""
         stations, solved = self.stations, self._solved
-        if not stations.task.looks:
+        if not stations.task.verifies_views:
             return [_not_seen("the task is not verified by cameras (`verify_views`)")]
         if not solved:
             return [_not_seen("no demonstration succeeds")]

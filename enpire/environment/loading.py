@@ -83,7 +83,7 @@ def build_stations(
     )
     _say_uneven(made)
     changed = None if perturbation is None else perturbation.looks
-    if verify == CAMERAS and loaded.looks:
+    if verify == CAMERAS and loaded.verifies_views:
         with suppress(NoGraphics):
             made.verifier_cameras = TwinVerifierCameras(made.twin, dresser(changed))
     if images:

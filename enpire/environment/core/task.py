@@ -278,10 +278,10 @@ class Task(ABC):
         A task that overrides it can be verified by cameras. A predicate that the views do not give
         is unsure. A verdict that is `undecided` is asked for again with new views, some times.
         """
-        raise NotImplementedError(f"{self.name} is not verified by cameras: see `looks`")
+        raise NotImplementedError(f"{self.name} is not verified by cameras: see `verifies_views`")
 
     @property
-    def looks(self) -> bool:
+    def verifies_views(self) -> bool:
         """Whether it can be verified by cameras."""
         return type(self).verify_views is not Task.verify_views
 

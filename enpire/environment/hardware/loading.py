@@ -60,7 +60,7 @@ def open_wired(
         permits.append(permit(station, confirm_motion, dry_run, date.today()))
     if len({station.path for station in stations}) < len(stations):
         raise UsageError("a station file is given twice: each station has one of its own")
-    looks = verify == CAMERAS and loaded.looks
+    looks = verify == CAMERAS and loaded.verifies_views
     for station in stations if looks or images else ():
         if not station.cameras:
             raise UsageError(f"{station.path}: --verify cameras and --images need `cameras` in it")

@@ -51,7 +51,11 @@ class HardwareStations(Stations):
     @property
     def verified_by(self) -> str:
         """See `StationBackend`."""
-        by = "cameras" if self.verifier_cameras is not None and self.task.looks else "sensors"
+        by = (
+            "cameras"
+            if self.verifier_cameras is not None and self.task.verifies_views
+            else "sensors"
+        )
         return f"a twin's {by}: a dry run" if self._dry else f"the station's {by}"
 
     @property

@@ -184,7 +184,9 @@ class Stations:
     def verified_by(self) -> str:
         """What verdicts are come by with, for a person."""
         return (
-            "cameras" if self.verifier_cameras is not None and self.task.looks else "sensors only"
+            "cameras"
+            if self.verifier_cameras is not None and self.task.verifies_views
+            else "sensors only"
         )
 
     @property

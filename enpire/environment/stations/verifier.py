@@ -68,7 +68,7 @@ class Verifier:
             if evidence.elapsed < self.task.probe_limit
             else None
         )
-        looks = self.verifier_cameras is not None and self.task.looks
+        looks = self.verifier_cameras is not None and self.task.verifies_views
         if probe is not None:
             action[:] = probe
             if looks and self.task.watch(evidence):
