@@ -144,17 +144,23 @@ class CartesianControl:
         self.gripper[row] = gripper
         self.twin.ctrl[row, self._actuators] = self.command[row]
 
-    def relax(self, row: int, pressed: NDArray[np.bool_] | None = None) -> None:
+    def relax(
+        self,
+        row: int,
+        pressed: NDArray[np.bool_] | None = None,
+        bearing: FloatArray | float = 0.0,
+    ) -> None:
         """Bring one station's setpoints back to its joints, so that nothing presses.
 
         Grippers do no more open against what is outside them; they go on holding what they hold,
         but for those of `pressed` hands (arms,): what they have closed on does not give way.
+        bearing: how far setpoints stay ahead, (arms, dof) [rad], where hands bear a load.
         """
         opening = self.twin.actuator_length[row, self._actuators[:, -1]]
         gripper = np.minimum(self.gripper[row], opening)
         if pressed is not None:
             gripper[pressed] = opening[pressed]
-        self.set(row, self.measured(np.array([row]))[0], gripper)
+        self.set(row, self.measured(np.array([row]))[0] + bearing, gripper)
 
     def approach(
         self, row: int, joints: FloatArray, gripper: FloatArray, jacobian: FloatArray

@@ -114,11 +114,11 @@ class Resets:
             return
         running.tries += 1
         running.settling = 0
-        self.control.relax(row)
         (rng,) = running.streams.handling.spawn(1)
         self.sensors.draw(row, rng)
         restorer = self.task.restorer(rng, running.target)
         running.restoring = PhysicalReset(self.task, restorer, self.period)
+        self.control.relax(row, bearing=restorer.bearing)
 
     def _handle(self, rows: Rows, states: Sequence[EpisodeState]) -> None:
         """One control period of tries at physical resets."""
@@ -140,7 +140,7 @@ class Resets:
                         actions[i] = action
                         acting.append(i)
                     elif restoring.pressed.any():
-                        self.control.relax(row, restoring.pressed)
+                        self.control.relax(row, restoring.pressed, restoring.bearing)
                     elif restoring.arrived:
                         measured = self.control.measured(rows[i : i + 1])[0]
                         self.control.set(row, restoring.start(measured), restoring.posture[1])

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from enpire.certification.controllers import Nothing
 from enpire.certification.examination import Counts, TaskExamination
 from enpire.environment import Job, RandomActions, Readings, ResetMode, Stations, build_stations
 from enpire.environment.stations.episode_state import StationPhase
@@ -141,3 +142,22 @@ def test_a_hand_that_lost_the_card_takes_it_again(arm: int) -> None:
         stations.tick()
     assert stations.tries(0) == 1
     assert stations.phase(0) is StationPhase.EXECUTE
+
+
+def test_hands_do_not_drop_what_they_hold_when_a_reset_begins() -> None:
+    """Servos that are told to stay where they are sink under the card, which strikes the slot."""
+    stations = build_stations("gpu_insertion", 1, 1)  # its own: later resets stay physical
+    hands = [arm.grasp for arm in stations.control.arms]
+    stations.begin(0, Job(2, Purpose.COLLECTION, Nothing(stations.control), "p"))
+    while stations.phase(0) is not StationPhase.EXECUTE:
+        stations.tick()
+    for _ in range(10):
+        stations.tick()
+    stations.abort("enough")
+    before = stations.twin.site_xpos[0, hands, 2].copy()
+    stations.reset = ResetMode.PHYSICAL
+    stations.begin(0, Job(3, Purpose.COLLECTION, Nothing(stations.control), "p"))
+    for _ in range(4):
+        stations.tick()
+    assert stations.tries(0) == 1
+    assert np.abs(stations.twin.site_xpos[0, hands, 2] - before).max() < 0.0015
