@@ -13,7 +13,7 @@ import tomli_w
 
 from enpire.errors import PackError
 from enpire.packs.toml import Table
-from enpire.types import FloatArray, Image
+from enpire.types import Flags, FloatArray, Image
 
 WORLD = "world"
 MIDDLE = 0.1  # share of a picture at either edge that no lens's centre is in
@@ -55,6 +55,18 @@ class CameraCalibration:
         """OpenCV's camera matrix, (3, 3)."""
         (fx, fy), (cx, cy) = self.focal, self.centre
         return np.array([[fx, 0.0, cx], [0.0, fy, cy], [0.0, 0.0, 1.0]])
+
+    def shows(self, places: FloatArray) -> Flags:
+        """Whether each of these places (n, 3) of its mount's frame [m] is in its picture (n,)."""
+        from scipy.spatial.transform import Rotation
+
+        turn = Rotation.from_quat(self.quaternion, scalar_first=True)
+        seen = turn.inv().apply(places - np.array(self.position))
+        before = seen[:, 2] > 0.0
+        pixels = seen @ self.matrix.T
+        pixels = pixels[:, :2] / np.where(before, pixels[:, 2], 1.0)[:, None]
+        shown: Flags = before & ((pixels >= 0) & (pixels < (self.width, self.height))).all(axis=1)
+        return shown
 
     def straightener(self, focal: float, width: int, height: int) -> Callable[[Image], Image]:
         """Makes of its pictures those of a pinhole without distortion in the same place.

@@ -21,6 +21,7 @@ AUTO = "auto"
 RANDOM = "random"  # the policy of uniform random actions
 CHUNK = 8  # actions; `ChunkSpec` has it too, which takes long to import
 LARGEST = 2**63 - 1  # a whole number: the ledger and TOML keep no larger one
+MOST = 1_000_000  # of anything that is counted: as many episodes take a twin of this day weeks
 LONGEST_S = 1e10  # a duration: three centuries
 PORTS = 2**16
 SHOWN = 20  # characters of a number in a message
@@ -46,13 +47,23 @@ def spell(text: str) -> float:
 
 
 def positive(text: str) -> int:
-    """A whole number of at least 1."""
-    return _whole(text, 1)
+    """A count of at least 1."""
+    return _whole(text, 1, MOST)
 
 
 def natural(text: str) -> int:
-    """A whole number of at least 0."""
-    return _whole(text, 0)
+    """A count of at least 0."""
+    return _whole(text, 0, MOST)
+
+
+def seed_number(text: str) -> int:
+    """A whole number of at least 0, which counts nothing."""
+    return _whole(text, 0, LARGEST)
+
+
+def tokens(text: str) -> int:
+    """A whole number of at least 1, of what comes by the thousand million."""
+    return _whole(text, 1, LARGEST)
 
 
 def port(text: str) -> int:
@@ -180,15 +191,15 @@ def _one_of(choices: tuple[str, ...], text: str, wrong: str) -> str:
     return text
 
 
-def _whole(text: str, least: int) -> int:
+def _whole(text: str, least: int, most: int) -> int:
     try:
         value = int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
     if value < least:
         raise argparse.ArgumentTypeError(f"{value} is too few: give at least {least}")
-    if value > LARGEST:
-        raise argparse.ArgumentTypeError(f"{text[:SHOWN]}: give at most {LARGEST}")
+    if value > most:
+        raise argparse.ArgumentTypeError(f"{text[:SHOWN]}: give at most {most}")
     return value
 
 

@@ -115,6 +115,7 @@ def config(name: str, said: str, words: str, ends: str = REFUSED) -> Input:
     return Input(f"config: {name}", give, words, ends)
 
 
+LOOKS = "[-0.398, 0.507, 0.601, -0.473]"
 MOCK, TWIN, ROS, LEROBOT = (f'driver = "{d}"\n' for d in ("mock", "twin", "ros2", "lerobot"))
 WALL = '[[keep_out]]\nname = "w"\nlow = [0.7, -1, 0]\nhigh = [0.8, 1, 1]\n'
 SPACE = '[ros2]\nnamespace = "/left"\n'
@@ -138,6 +139,14 @@ ALL = (
     camera("a deviation in mm", "0.0012", "1.2", "position_deviation must be 0 to 0.1 m, no mm"),
     camera("a deviation in degrees", "0.002\n", "0.5\n", "0 to 0.2 rad, no degrees"),
     camera("of no picture", "pictures = 15", "pictures = 0", "pictures must be a whole number"),
+    camera("below the bench", "0.351]", "-0.351]", "at 1.05, 0.0997, -0.351 m is below the bench"),
+    camera("within the bench", "0.351]", "-0.001]", "below the bench, whose top is at z = 0"),
+    camera("that looks away", LOOKS, "[0.507, 0.398, 0.473, 0.601]", "nothing of the workspace"),
+    camera("that looks at the ceiling", LOOKS, "[1, 0, 0, 0]", "shows nothing of the workspace"),
+    camera("upside down", LOOKS, "[-0.473, -0.601, 0.507, 0.398]", "StationFile", TAKEN),
+    camera("behind the arm", "[1.052,", "[-1.052,", "shows nothing of the workspace"),
+    camera("a wrist's from the world", '"world"', '"arm"', "more than 0.5 m from the wrist of arm"),
+    camera("of no arm", '"world"', '"left"', "mount is 'left': world, or one of arm"),
     wall("as it should be", "[0.7, -1, 0]", "[0.8, 1, 1]", "StationFile", TAKEN),
     wall("in centimetres", "[6, -5, 0]", "[7, 5, 9]", "more than 3 m from every arm.* no cm"),
     wall("the room's", "[1.5, -9, 0]", "[1.6, 9, 3]", "StationFile", TAKEN),

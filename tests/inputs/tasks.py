@@ -95,6 +95,14 @@ def held(outcome: Outcome, value: float) -> Verdict:
     return Verdict(outcome, (Predicate("near", value, 0.008, "m", at_least=False),))
 
 
+def measured(**parts: Any) -> Verdict:
+    """A failure by one measure, of which some parts are others."""
+    return Verdict(Outcome.FAILURE, (replace(HOLDS, **parts),))
+
+
+HOLDS = Predicate("near", 0.0, 0.008, "m", at_least=False)
+TWICE = (HOLDS, replace(HOLDS, value=1.0))
+ENDLESS = Predicate("clear", np.inf, 0.008, "m")
 TRUE = Predicate("near", 1.0, True, "m", at_least=False)
 NEAR, UNSURE = held(Outcome.SUCCESS, 0.0), held(Outcome.FAILURE, NAN)
 
@@ -132,6 +140,35 @@ ALL = (
         "a threshold that is true", Verdict(Outcome.FAILURE, (TRUE,)), "near has threshold True"
     ),
     judged("a stage that is a number", Verdict(Outcome.FAILURE, stage=3), "stage is 3: text"),  # type: ignore[arg-type]
+    judged("two measures of one name", Verdict(Outcome.FAILURE, TWICE), "2 predicates called near"),
+    judged(
+        "success by two measures of one name",
+        Verdict(Outcome.SUCCESS, (HOLDS, HOLDS)),
+        "2 predicates called near",
+    ),
+    judged("success by infinity", Verdict(Outcome.SUCCESS, (ENDLESS,)), "clear is infinite"),
+    judged("success by less than all", held(Outcome.SUCCESS, -np.inf), "near is infinite"),
+    judged("a failure by infinity", held(Outcome.FAILURE, np.inf), "failure", TAKEN),
+    judged("an endless threshold", measured(threshold=np.inf), "against a threshold of inf"),
+    judged("an accuracy below nought", measured(accuracy=-0.1), "accuracy -0.1: 0 or more"),
+    judged("a measure of no name", measured(name=" "), "called ' ': a name on one line"),
+    judged("a measure of two lines", measured(name="near\n"), "a name on one line is needed"),
+    judged("a measure that clears the screen", measured(name="\x1b[2J"), r"called '.x1b"),
+    judged("a measure of a number", measured(name=3), "called 3: a name"),
+    judged("a unit that is none", measured(unit=None), "near has unit None: text"),
+    judged("a sense in words", measured(at_least="no"), "at_least 'no': true or false"),
+    judged("a measure in words", measured(value="0.1"), "near has value '0.1': a number"),
+    judged("a complex measure", measured(value=1j), "near has value 1j: a number"),
+    judged("a measure of nothing", measured(value=None), "near has value None: a number"),
+    judged("a measure in an array", measured(value=np.zeros(1)), r"value array.*: a number"),
+    judged("a measure of half precision", measured(value=np.float16(0.5)), "failure", TAKEN),
+    judged("a measure that is a truth", measured(value=np.True_), "failure", TAKEN),
+    judged(
+        "a measure that is a table", Verdict(Outcome.FAILURE, ({"near": 0.0},)), "a Predicate is"
+    ),  # type: ignore[arg-type]
+    judged("measures bit by bit", Verdict(Outcome.SUCCESS, iter((HOLDS,))), "a tuple is needed"),  # type: ignore[arg-type]
+    judged("measures in a list", Verdict(Outcome.FAILURE, [HOLDS]), "failure", TAKEN),  # type: ignore[arg-type]
+    judged("what nobody ended", Verdict(Outcome.ABORTED), "its verdict is aborted, as only"),
     judged("no reason", Verdict(Outcome.FAILURE, reason=None), "reason is None: text is needed"),  # type: ignore[arg-type]
     judged("a score of NaN that is unsure", replace(UNSURE, score=NAN), "failure", TAKEN),
     one("NaN seen", "observe", seen(0.0, NAN), "entry 1 of its observation is nan", INVALID),

@@ -166,6 +166,11 @@ def elsewhere(name: str, where: str, words: str, ends: str = REFUSED) -> Input:
     return Input(name, give, words, ends)
 
 
+FRONT = 'pos="1.30 0 0.62" xyaxes="0 1 0 -0.466 0 0.885"'
+LOW = 'pos="1.30 0 -0.1" xyaxes="0 1 0 0.3 0 0.95"'
+WALL = '<geom name="wall" type="box" size="0.01 2 2" pos="1.2 0 1"/>'
+GLASS = WALL.replace("/>", ' rgba="1 1 1 0.2"/>')
+HOUSING = '<geom type="box" size="0.03 0.03 0.03" pos="1.3 0 0.62"/>'
 CAMERA = 'fovy="45"/>\n    <camera name="side"'
 OPEN = "[-0.17453, 1.74533]"
 KP, VALUE = "kp = [0.85, 1.15]", "value = 20.0"
@@ -186,6 +191,16 @@ ALL = (
     bench(
         "a camera in cm", 'pos="1.30 0 0.62"', 'pos="130 0 62"', "camera front is at 130, 0, 62 m"
     ),
+    bench("a camera below the bench", FRONT, 'pos="0.35 0 -0.6" zaxis="0 0 -1"', "bench stand"),
+    bench("a camera within the bench", FRONT, 'pos="0.35 0 -0.02" zaxis="0 0 -1"', "bench stands"),
+    bench("a camera that looks away", FRONT, 'pos="1.30 0 0.62" zaxis="-1 0 0"', "looks elsewhere"),
+    bench("a camera that looks up", FRONT, 'pos="1.30 0 0.62" zaxis="0 0 -1"', "looks elsewhere"),
+    bench("a camera that looks up a little", "-0.466 0 0.885", "0.6 0 0.8", "it looks elsewhere"),
+    bench("a camera below, beside the bench", FRONT, LOW, "Scene", TAKEN),
+    bench("a camera behind a wall", "<camera", f"{WALL}<camera", "wall stands between"),
+    bench("a camera behind glass", "<camera", f"{GLASS}<camera", "Scene", TAKEN),
+    bench("a camera in its housing", "<camera", f"{HOUSING}<camera", "Scene", TAKEN),
+    bench("a camera upside down", "0 1 0 -0.466 0 0.885", "0 -1 0 0.466 0 -0.885", "Scene", TAKEN),
     bench(
         "friction in per cent", 'friction="0.8', 'friction="80', "bench has a friction of 80: 10 at"
     ),

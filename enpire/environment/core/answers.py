@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,19 @@ import numpy as np
 from enpire.environment.control.sensing import Readings
 from enpire.environment.core.task import Task
 from enpire.errors import PackError
-from enpire.types import Flags, Float32Array, FloatArray, Outcome, PredicateState, Verdict
+from enpire.types import (
+    Flags,
+    Float32Array,
+    FloatArray,
+    Outcome,
+    Predicate,
+    PredicateState,
+    Verdict,
+)
 
 LARGEST = 1e20  # of what is seen
 REAL = "fiu"  # NumPy's kinds of real numbers
+NUMBERS = (int, float, np.integer, np.floating, np.bool_)  # of a predicate
 
 
 def observed(task: Task, readings: Readings) -> Float32Array:
@@ -76,22 +86,55 @@ def require_verdict(verdict: Verdict) -> None:
     """Raise TypeError or ValueError for a verdict that is none, or against its own evidence."""
     if not isinstance(verdict, Verdict) or not isinstance(verdict.outcome, Outcome):
         raise TypeError(f"its verdict is {verdict!r:.80}: a Verdict with an Outcome is needed")
+    if verdict.outcome is Outcome.ABORTED:  # it would count nowhere
+        raise ValueError("its verdict is aborted, as only a person or a budget ends an episode")
     for name in ("stage", "reason"):
         if not isinstance(text := getattr(verdict, name), str):
             raise TypeError(f"its verdict's {name} is {text!r:.80}: text is needed")
-    if verdict.outcome is Outcome.SUCCESS and verdict.failed:
-        raise ValueError(f"its verdict is a success, and {verdict.failed[0]} does not hold")
+    if not isinstance(verdict.predicates, tuple | list):
+        raise TypeError(f"its predicates are {verdict.predicates!r:.80}: a tuple is needed")
+    for predicate in verdict.predicates:
+        _require_predicate(predicate)
+    for name, count in Counter(predicate.name for predicate in verdict.predicates).items():
+        if count > 1:  # tables and pages are by name
+            raise ValueError(f"its verdict has {count} predicates called {name}: one name each")
+    if verdict.outcome is Outcome.SUCCESS:
+        _require_shown(verdict)
     unsure = any(p.state is PredicateState.UNSURE for p in verdict.predicates)
     unknown = unsure and math.isnan(verdict.score)  # how far it came was not seen either
     if not (0.0 <= verdict.score <= 1.0 or unknown):
         raise ValueError(f"its score is {verdict.score!r:.80}: a share from 0 to 1 is needed")
-    for predicate in verdict.predicates:
-        for name in ("threshold", "accuracy"):
-            number = getattr(predicate, name)
-            if isinstance(number, bool | np.bool_):
-                raise TypeError(f"its {predicate.name} has {name} {number}: a number is needed")
-        if math.isnan(predicate.threshold):  # a measure may be none, which says unsure
-            raise ValueError(f"its {predicate.name} is held against a threshold of nan")
+
+
+def _require_shown(success: Verdict) -> None:
+    """Raise ValueError for a success that its own measures do not show."""
+    if success.failed:
+        raise ValueError(f"its verdict is a success, and {success.failed[0]} does not hold")
+    for predicate in success.predicates:
+        if math.isinf(predicate.value):  # as from a division by nought
+            raise ValueError(f"its verdict is a success, and {predicate.name} is infinite")
+
+
+def _require_predicate(predicate: Predicate) -> None:
+    """Raise TypeError or ValueError for a predicate whose parts are none."""
+    if not isinstance(predicate, Predicate):
+        raise TypeError(f"{predicate!r:.80} is among its predicates: a Predicate is needed")
+    name = predicate.name
+    if not (isinstance(name, str) and name.strip() and name.isprintable()):
+        raise ValueError(f"a predicate is called {name!r:.80}: a name on one line is needed")
+    if not isinstance(predicate.unit, str):
+        raise TypeError(f"its {name} has unit {predicate.unit!r:.80}: text is needed")
+    if not isinstance(predicate.at_least, bool | np.bool_):
+        raise TypeError(f"its {name} has at_least {predicate.at_least!r:.80}: true or false")
+    for part in ("value", "threshold", "accuracy"):
+        number = getattr(predicate, part)
+        truth = isinstance(number, bool | np.bool_) and part != "value"  # a measure may be one
+        if truth or not isinstance(number, NUMBERS):
+            raise TypeError(f"its {name} has {part} {number!r:.80}: a number is needed")
+    if not math.isfinite(predicate.threshold):  # a measure may be none, which says unsure
+        raise ValueError(f"its {name} is held against a threshold of {predicate.threshold}")
+    if predicate.accuracy < 0.0:
+        raise ValueError(f"its {name} has accuracy {predicate.accuracy}: 0 or more is needed")
 
 
 def _require_numbers(task: Task, method: str, value: Any) -> None:
