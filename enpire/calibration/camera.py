@@ -18,6 +18,7 @@ from enpire.types import Flags, FloatArray, Image
 WORLD = "world"
 MIDDLE = 0.1  # share of a picture at either edge that no lens's centre is in
 SHORTEST, LONGEST = 0.1, 100.0  # a lens is, in the picture's longer side
+SQUEEZED = 1.5  # pixels may be wider than high, where a picture was squeezed to another shape
 BENT = 50.0  # the k3 of a wide lens at most
 RMS, OFF, TURNED = 20.0, 0.1, 0.2  # of what is no calibration any more [px, m, rad]
 
@@ -154,6 +155,11 @@ def _camera(table: Table, arms: tuple[str, ...]) -> CameraCalibration:
         raise PackError(
             f"{table.where}: focal must be in px, no mm: {SHORTEST:g} to {LONGEST:g} times the "
             f"picture's {max(size)}; found {focal[0]:g}, {focal[1]:g}"
+        )
+    if max(focal) > SQUEEZED * min(focal):
+        raise PackError(
+            f"{table.where}: focal is {focal[0]:g}, {focal[1]:g}: no lens "
+            "differs so much between x and y"
         )
     distortion = table.numbers("distortion", 5)
     table.require_within("distortion", distortion, BENT, "(k1, k2, p1, p2, k3)")

@@ -48,6 +48,7 @@ from enpire.types import FloatArray
 
 RATE = 100.0
 RATES = (20.0, 500.0)
+QUICKEST = 1e-3  # watchdog: no wire answers sooner, and it would stop every motion [s]
 CORES = 4096  # of any machine
 ON_WRIST = 0.5  # from a wrist to a camera that sits on it [m]
 LONGEST_ARM = 3.0  # and the links of its hand [m]
@@ -232,8 +233,8 @@ def _ages(table: Table) -> Ages:
             raise PackError(f"{table.where}: {key} is no watchdog")
         found[key] = table.number(key)
         most = getattr(widest, key)
-        if not 0.0 < found[key] <= most:
-            raise PackError(f"{table.where}: {key} must be above 0 and at most {most:g} s")
+        if not QUICKEST <= found[key] <= most:
+            raise PackError(f"{table.where}: {key} must be {QUICKEST:g} to {most:g} s")
     return Ages(**found)
 
 
@@ -264,6 +265,8 @@ def _boxes(table: Table, robot: Robot) -> tuple[Box, ...]:
                 f"{row.where}: {box.name} is more than {LONGEST_ARM:g} m from every arm's base and "
                 "keeps nothing out: in m, no cm"
             )
+        if ((box.low < bases) & (bases < box.high)).all(axis=1).any():
+            raise PackError(f"{row.where}: an arm's base stands in {box.name}: nothing could move")
     return boxes
 
 

@@ -23,10 +23,15 @@ LOG = logging.getLogger(__name__)
 WEAKEST, STRONGEST = 1.0, 12.0  # gravity of a bench, the Moon's too [m/s^2]
 FILES = 1000  # beside a model that are looked at
 TILT = 0.5  # of it, along a bench that stands askew [m/s^2]
-LONGEST = 0.02  # of a time step [s]
+SHORTEST, LONGEST = 1e-5, 0.02  # a time step [s]
+NEEDED = tuple(
+    getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}")
+    for name in ("CONTACT", "GRAVITY", "CONSTRAINT", "ACTUATION", "FRICTIONLOSS", "LIMIT", "SENSOR")
+)
 LARGEST, LARGEST_LOOSE = 50.0, 5.0  # from the middle of a thing that stands, and that moves [m]
 ROUGHEST = 10.0  # coefficient of sliding friction: soft rubber has 4 at most
-NARROWEST = 5.0  # that a camera sees [deg]; a lens of 400 mm sees more
+NARROWEST, WIDEST = 5.0, 170.0  # that a camera sees [deg]; a lens of 400 mm sees more
+HEAVIEST = 100.0  # part of what moves on a bench, arms among it [kg]
 # Of a hinge whose ends are told: a whole range in rad that was read as degrees, and one in degrees
 # that was read as rad.
 LEAST_TURN, MOST_TURN = 0.06, 30.0  # [rad]
@@ -132,10 +137,17 @@ def _require_bench(model: mujoco.MjModel, world: World) -> None:
             f"{world.model}: gravity is {x:g} {y:g} {z:g}: on a bench it is along -z, "
             f"{WEAKEST:g} to {STRONGEST:g} m/s^2, usually 0 0 -9.81"
         )
-    if model.opt.timestep > LONGEST:
+    if not SHORTEST <= model.opt.timestep <= LONGEST:
         raise PackError(
-            f"{world.model}: timestep is {model.opt.timestep:g} s: at most {LONGEST:g} s, no ms"
+            f"{world.model}: timestep is {model.opt.timestep:g} s: at most {LONGEST:g} s, no ms, "
+            f"and at least {SHORTEST:g} s"
         )
+    if model.opt.iterations < 1:
+        raise PackError(f"{world.model}: iterations is 0: without any, nothing is in contact")
+    off = [flag.name for flag in NEEDED if model.opt.disableflags & flag]
+    if off:
+        what = off[0].removeprefix("mjDSBL_").lower()
+        raise PackError(f'{world.model}: <flag {what}="disable"/>: on a bench there is {what}')
 
 
 def _require_physical(model: mujoco.MjModel, robot: Robot, world: World) -> None:
@@ -179,13 +191,20 @@ def _require_physical(model: mujoco.MjModel, robot: Robot, world: World) -> None
                 f"{', '.join(f'{x:g}' for x in places[row])} "
                 f"m, beyond {LARGEST:g} m: places are in m, no mm"
             )
+    if (model.body_mass > HEAVIEST).any():
+        body = int(np.argmax(model.body_mass))
+        raise PackError(
+            f"{where}: body {_row_name(model, 'body', body)} has a mass of "
+            f"{model.body_mass[body]:g} kg: {HEAVIEST:g} at most, and no grams"
+        )
     orthographic = model.cam_projection == mujoco.mjtProjection.mjPROJ_ORTHOGRAPHIC
-    narrow = ~orthographic & (model.cam_fovy < NARROWEST)
-    if narrow.any():
-        camera = int(np.argmax(narrow))
+    wrong = ~orthographic & ((model.cam_fovy < NARROWEST) | (model.cam_fovy > WIDEST))
+    if wrong.any():
+        camera = int(np.argmax(wrong))
         raise PackError(
             f"{where}: camera {_row_name(model, 'camera', camera)} has a fovy of "
-            f"{model.cam_fovy[camera]:g}: it is in degrees, no rad, and {NARROWEST:g} at least"
+            f"{model.cam_fovy[camera]:g}: it is in degrees, no rad, {NARROWEST:g} at least and "
+            f"{WIDEST:g} at most"
         )
 
 

@@ -21,7 +21,7 @@ def require_sight(model: mujoco.MjModel, robot: Robot, world: World) -> None:
     Each camera that stands in the world is shown to policies and to the verifier.
 
     Raises:
-        PackError: One sees no place of the robot's workspace.
+        PackError: One sees no place of the robot's workspace, or has no name.
     """
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
@@ -29,6 +29,11 @@ def require_sight(model: mujoco.MjModel, robot: Robot, world: World) -> None:
     places = np.array(robot.limits.workspace_places())
     for camera in np.flatnonzero(model.cam_bodyid == 0).tolist():
         at = data.cam_xpos[camera]
+        if not model.camera(camera).name:
+            raise PackError(
+                f"{world.model}, or what stands on it: the camera at "
+                f"{', '.join(f'{x:.3g}' for x in at)} m has no name: pictures are by their camera's"
+            )
         shown = places[_in_picture(model, data, camera, places)]
         hidden_by = ""
         for place in shown:
@@ -39,7 +44,7 @@ def require_sight(model: mujoco.MjModel, robot: Robot, world: World) -> None:
         why = f"{hidden_by} stands between" if hidden_by else "it looks elsewhere"
         low, high = robot.limits.workspace_low, robot.limits.workspace_high
         raise PackError(
-            f"{world.model}: camera {model.camera(camera).name or camera}, at "
+            f"{world.model}: camera {model.camera(camera).name}, at "
             f"{', '.join(f'{x:.3g}' for x in at)} m, sees nothing of the workspace of "
             f"{robot.name} from {list(low)} to {list(high)}: {why}. Look at its pos and its turn"
         )

@@ -12,7 +12,7 @@ import numpy as np
 from enpire.certification.examination import require_fit
 from enpire.environment import Demonstrations, Demonstrator, Job, Readings
 from enpire.twin import Twin
-from enpire.types import Float32Array, Outcome, Predicate, Purpose, Verdict
+from enpire.types import Float32Array, Frame, Outcome, Predicate, Purpose, Verdict
 from tests.environment.reach import Reach, Speed, reach_stations
 from tests.inputs.entry import INVALID, REFUSED, TAKEN, TOLD, Input
 
@@ -100,6 +100,50 @@ def measured(**parts: Any) -> Verdict:
     return Verdict(Outcome.FAILURE, (replace(HOLDS, **parts),))
 
 
+def told(reason: str) -> Verdict:
+    """A failure for this reason."""
+    return Verdict(Outcome.FAILURE, reason=reason)
+
+
+def shown(frame: Any) -> Verdict:
+    """A failure with this picture."""
+    return Verdict(Outcome.FAILURE, frames=(frame,))
+
+
+class Mute(Exception):
+    """Cannot say what it is."""
+
+    def __str__(self) -> str:
+        raise ValueError
+
+
+def exits(*_: Any) -> None:
+    raise SystemExit(3)
+
+
+def interrupts(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def mute(*_: Any) -> None:
+    raise Mute
+
+
+def one_buffer(_: Path) -> tuple[str, str]:
+    """How many rows differ of what a task shows that writes into one array."""
+    buffer = np.zeros((1, 2), np.float32)
+
+    def observe(self: Reach, readings: Readings) -> Float32Array:
+        buffer[...] = Reach.observe(self, readings)
+        return buffer
+
+    stations = reach_stations(1, task=type("Mine", (Reach,), {"observe": observe})())
+    stations.begin(0, Job(5, Purpose.EVALUATION, Speed(), "p"))
+    done = next(found for _ in range(TICKS) if (found := stations.tick()))[0]
+    return TAKEN, f"{len(np.unique(done.observations, axis=0))} different"
+
+
+GREY = np.full((4, 4, 3), 99, np.uint8)
 HOLDS = Predicate("near", 0.0, 0.008, "m", at_least=False)
 TWICE = (HOLDS, replace(HOLDS, value=1.0))
 ENDLESS = Predicate("clear", np.inf, 0.008, "m")
@@ -168,6 +212,36 @@ ALL = (
     ),  # type: ignore[arg-type]
     judged("measures bit by bit", Verdict(Outcome.SUCCESS, iter((HOLDS,))), "a tuple is needed"),  # type: ignore[arg-type]
     judged("measures in a list", Verdict(Outcome.FAILURE, [HOLDS]), "failure", TAKEN),  # type: ignore[arg-type]
+    judged("a stage of a book", Verdict(Outcome.FAILURE, stage="s" * 9999), "a name is needed"),
+    judged("a measure of a book", measured(name="n" * 9999), "a name on one line is needed"),
+    judged("a reason that clears the screen", told("\x1b[2J"), r"failure .x1b\[2J$", TAKEN),
+    judged("a reason of three lines", told("a\nb\r\nc"), "failure a b c$", TAKEN),
+    judged("a reason of a book", told("x" * 99999), "x etc$", TAKEN),
+    judged("a reason of half a letter", told("\ud800"), r"failure .ud800$", TAKEN),
+    judged("a picture in words", shown("top"), "'top' is among its frames: a Frame"),
+    judged("no pictures", Verdict(Outcome.FAILURE, frames=None), "its frames are None: a tuple"),  # type: ignore[arg-type]
+    judged(
+        "a picture of fractions", shown(Frame("a", GREY / 2.0)), r"is float64 \(4, 4, 3\): uint8"
+    ),  # type: ignore[arg-type]
+    judged("a picture of grey", shown(Frame("a", GREY[..., 0])), r"is uint8 \(4, 4\): uint8"),
+    judged("a picture of no rows", shown(Frame("a", GREY[:0])), r"is uint8 \(0, 4, 3\)"),
+    judged("a picture of no name", shown(Frame("", GREY)), "a frame is called ''"),
+    judged("a picture that leads out", shown(Frame("../../x", GREY)), "called '../../x': a camera"),
+    judged("a picture", shown(Frame("top", GREY)), "failure", TAKEN),
+    Input("a verdict that exits", lambda _: episode(judge=exits), "SystemExit: 3", INVALID),
+    Input("a verdict that interrupts", lambda _: episode(judge=interrupts), "Keyb", INVALID),
+    Input("a verdict that cannot say why", lambda _: episode(judge=mute), "Mute: an e", INVALID),
+    one("a probe of NaN", "probe", np.full(7, NAN, np.float32), "no finite number", INVALID),
+    one("a probe too short", "probe", np.zeros(3, np.float32), r"probe returns shape \(3,\)"),
+    one("a probe that is true", "probe", True, r"probe returns shape \(\), expected \(7,\)"),
+    one("a probe of truths", "probe", np.ones(7, bool), "probe returns bool"),
+    Input("one array for all it shows", one_buffer, "^7 different", TAKEN),
+    one("1e300 seen", "observe", np.array([[1e300, 0.0]]), "entry 0 of its obs.* inf", INVALID),
+    Input(
+        "a start by a generator of its own",
+        lambda _: episode(sample=lambda *_: np.random.default_rng().uniform(0, 0.05, 1)),
+        "sample draws otherwise for the same seed",
+    ),
     judged("what nobody ended", Verdict(Outcome.ABORTED), "its verdict is aborted, as only"),
     judged("no reason", Verdict(Outcome.FAILURE, reason=None), "reason is None: text is needed"),  # type: ignore[arg-type]
     judged("a score of NaN that is unsure", replace(UNSURE, score=NAN), "failure", TAKEN),

@@ -169,6 +169,7 @@ def elsewhere(name: str, where: str, words: str, ends: str = REFUSED) -> Input:
 FRONT = 'pos="1.30 0 0.62" xyaxes="0 1 0 -0.466 0 0.885"'
 LOW = 'pos="1.30 0 -0.1" xyaxes="0 1 0 0.3 0 0.95"'
 WALL = '<geom name="wall" type="box" size="0.01 2 2" pos="1.2 0 1"/>'
+CUBE = '<body pos="0.3 0 1"><freejoint/><geom size="0.02" mass="{}"/></body>'
 GLASS = WALL.replace("/>", ' rgba="1 1 1 0.2"/>')
 HOUSING = '<geom type="box" size="0.03 0.03 0.03" pos="1.3 0 0.62"/>'
 CAMERA = 'fovy="45"/>\n    <camera name="side"'
@@ -184,6 +185,17 @@ ALL = (
     option("gravity of the Moon", '<option gravity="0 0 -1.62"/>', "Scene", TAKEN),
     option("a time step in ms", '<option timestep="2"/>', "timestep is 2 s: at most 0.02 s, no ms"),
     option("no time step", '<option timestep="0"/>', "positive timestep"),
+    option("a time step of a nanosecond", '<option timestep="1e-9"/>', "and at least 1e-05 s"),
+    option("no iterations", '<option iterations="0"/>', "iterations is 0: without any"),
+    *(
+        option(f"no {name}", f'<option><flag {name}="disable"/></option>', f"there is {name}")
+        for name in ("contact", "gravity", "constraint", "actuation", "frictionloss", "limit")
+    ),
+    option("no warm start", '<option><flag warmstart="disable"/></option>', "Scene", TAKEN),
+    bench("a lens that sees behind itself", CAMERA, CAMERA.replace("45", "179"), "170 at most"),
+    bench("a camera of no name", '<camera name="side"', "<camera", "0.5 m has no name"),
+    bench("a thing in grams", "<camera", f"{CUBE.format(250)}<camera", "mass of 250 kg: 100 at"),
+    bench("a thing in kg", "<camera", f"{CUBE.format(0.25)}<camera", "Scene", TAKEN),
     option("an integrator that is none", '<option integrator="euler2"/>', "invalid keyword"),
     bench(
         "a lens in rad", CAMERA, 'fovy="0.8"/>\n    <camera name="side"', "a fovy of 0.8: .* no rad"
@@ -191,7 +203,7 @@ ALL = (
     bench(
         "a camera in cm", 'pos="1.30 0 0.62"', 'pos="130 0 62"', "camera front is at 130, 0, 62 m"
     ),
-    bench("a camera below the bench", FRONT, 'pos="0.35 0 -0.6" zaxis="0 0 -1"', "bench stand"),
+    bench("a camera below the bench", FRONT, 'pos="0.35 0 -0.6" zaxis="0 0 -1"', "bench_edge"),
     bench("a camera within the bench", FRONT, 'pos="0.35 0 -0.02" zaxis="0 0 -1"', "bench stands"),
     bench("a camera that looks away", FRONT, 'pos="1.30 0 0.62" zaxis="-1 0 0"', "looks elsewhere"),
     bench("a camera that looks up", FRONT, 'pos="1.30 0 0.62" zaxis="0 0 -1"', "looks elsewhere"),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import re
 from collections import Counter
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -15,6 +18,7 @@ from enpire.types import (
     Flags,
     Float32Array,
     FloatArray,
+    Frame,
     Outcome,
     Predicate,
     PredicateState,
@@ -22,12 +26,15 @@ from enpire.types import (
 )
 
 LARGEST = 1e20  # of what is seen
+_DRAWN: WeakSet[Task] = WeakSet()  # tasks that were seen to draw alike twice
 REAL = "fiu"  # NumPy's kinds of real numbers
+NAME = r"[\w.-]{1,100}"  # of a camera, and of its picture's file
+LONGEST_NAME = 100  # characters
 NUMBERS = (int, float, np.integer, np.floating, np.bool_)  # of a predicate
 
 
 def observed(task: Task, readings: Readings) -> Float32Array:
-    """What a task shows of readings (m), shape (m, obs).
+    """What a task shows of readings (m), shape (m, obs); in an array that no task writes into.
 
     Raises:
         PackError: it is of another shape than the task says, or of no real numbers.
@@ -35,7 +42,8 @@ def observed(task: Task, readings: Readings) -> Float32Array:
     seen = task.observe(readings)
     _require_shape(task, "observe", seen, (len(readings.joints), len(task.observation_names)))
     _require_numbers(task, "observe", seen)
-    return seen
+    with np.errstate(over="ignore"):  # infinite then, and refused
+        return np.array(seen, np.float32)
 
 
 def unusable(task: Task, seen: Float32Array) -> Verdict | None:
@@ -70,6 +78,7 @@ def looks_done(task: Task, readings: Readings) -> Flags:
 
 def drawn_of(task: Task, rng: np.random.Generator) -> FloatArray:
     """An initial condition; raises PackError unless it has a number for each variation."""
+    again = None if task in _DRAWN else copy.deepcopy(rng)
     sample = np.asarray(task.sample(rng))
     _require_shape(task, "sample", sample, (len(task.variation_names),))
     _require_numbers(task, "sample", sample)
@@ -79,7 +88,23 @@ def drawn_of(task: Task, rng: np.random.Generator) -> FloatArray:
             f"{task.folder / 'task.py'}: sample returns {sample[bad[0]]} for "
             f"{task.variation_names[bad[0]]}"
         )
+    if again is not None and not np.array_equal(sample, task.sample(again)):
+        raise PackError(
+            f"{task.folder / 'task.py'}: sample draws otherwise for the same seed: draw from its "
+            "`rng` alone, and keep nothing from one draw to the next"
+        )
+    _DRAWN.add(task)
     return sample
+
+
+def probed(task: Task, probe: Any) -> Float32Array:
+    """Return a verifier's action (act,); raises PackError for what is none, ValueError for NaN."""
+    _require_shape(task, "probe", probe, (task.actions.size,))
+    _require_numbers(task, "probe", probe)
+    if not np.isfinite(probe).all():
+        raise ValueError("its probe is no finite number")
+    action: Float32Array = probe
+    return action
 
 
 def require_verdict(verdict: Verdict) -> None:
@@ -91,6 +116,12 @@ def require_verdict(verdict: Verdict) -> None:
     for name in ("stage", "reason"):
         if not isinstance(text := getattr(verdict, name), str):
             raise TypeError(f"its verdict's {name} is {text!r:.80}: text is needed")
+    if not (verdict.stage.isprintable() and len(verdict.stage) <= LONGEST_NAME):
+        raise ValueError(f"its verdict's stage is {verdict.stage!r:.80}: a name is needed")
+    if not isinstance(verdict.frames, tuple | list):
+        raise TypeError(f"its frames are {verdict.frames!r:.80}: a tuple is needed")
+    for frame in verdict.frames:
+        _require_frame(frame)
     if not isinstance(verdict.predicates, tuple | list):
         raise TypeError(f"its predicates are {verdict.predicates!r:.80}: a tuple is needed")
     for predicate in verdict.predicates:
@@ -115,12 +146,26 @@ def _require_shown(success: Verdict) -> None:
             raise ValueError(f"its verdict is a success, and {predicate.name} is infinite")
 
 
+def _require_frame(frame: Frame) -> None:
+    """Raise TypeError or ValueError for evidence that is no picture, or has no name of a file."""
+    if not isinstance(frame, Frame):
+        raise TypeError(f"{frame!r:.80} is among its frames: a Frame is needed")
+    if not (isinstance(frame.name, str) and re.fullmatch(NAME, frame.name)):
+        raise ValueError(f"a frame is called {frame.name!r:.80}: a camera's name is needed")
+    image = frame.image
+    plain = type(image) is np.ndarray and image.dtype == np.uint8 and image.ndim == 3
+    if not (plain and image.shape[2] == 3 and image.size):
+        what = f"{image.dtype} {image.shape}" if type(image) is np.ndarray else type(image).__name__
+        raise ValueError(f"its frame {frame.name} is {what}: uint8 (height, width, 3) is needed")
+
+
 def _require_predicate(predicate: Predicate) -> None:
     """Raise TypeError or ValueError for a predicate whose parts are none."""
     if not isinstance(predicate, Predicate):
         raise TypeError(f"{predicate!r:.80} is among its predicates: a Predicate is needed")
     name = predicate.name
-    if not (isinstance(name, str) and name.strip() and name.isprintable()):
+    named = isinstance(name, str) and name.strip() and name.isprintable()
+    if not (named and len(name) <= LONGEST_NAME):
         raise ValueError(f"a predicate is called {name!r:.80}: a name on one line is needed")
     if not isinstance(predicate.unit, str):
         raise TypeError(f"its {name} has unit {predicate.unit!r:.80}: text is needed")
