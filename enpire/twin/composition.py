@@ -20,10 +20,12 @@ from enpire.twin.scene import ArmIndex, IntArray, Scene
 from enpire.twin.sight import require_sight
 
 LOG = logging.getLogger(__name__)
-WEAKEST, STRONGEST = 1.0, 12.0  # gravity of a bench, the Moon's too [m/s^2]
+WEAKEST, STRONGEST = 1.5, 12.0  # gravity of a bench, the Moon's too [m/s^2]
 FILES = 1000  # beside a model that are looked at
 TILT = 0.5  # of it, along a bench that stands askew [m/s^2]
 SHORTEST, LONGEST = 1e-5, 0.02  # a time step [s]
+LOOSEST = 1e-3  # tolerance of a solver that still comes to contacts
+AIR = 2.0  # density that no air is above [kg/m^3]
 NEEDED = tuple(
     getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}")
     for name in ("CONTACT", "GRAVITY", "CONSTRAINT", "ACTUATION", "FRICTIONLOSS", "LIMIT", "SENSOR")
@@ -144,6 +146,16 @@ def _require_bench(model: mujoco.MjModel, world: World) -> None:
         )
     if model.opt.iterations < 1:
         raise PackError(f"{world.model}: iterations is 0: without any, nothing is in contact")
+    if model.opt.tolerance > LOOSEST or model.opt.impratio <= 0.0 or model.opt.disableactuator:
+        raise PackError(
+            f"{world.model}: tolerance is at most {LOOSEST:g}, impratio above 0, and "
+            f"actuatorgroupdisable empty; found {model.opt.tolerance:g}, {model.opt.impratio:g} "
+            f"and {model.opt.disableactuator:b} (by bits): contacts and arms need them so"
+        )
+    if model.opt.density > AIR:
+        LOG.warning(
+            "%s stands in a fluid of %g kg/m^3: air has 1.2", world.model, model.opt.density
+        )
     off = [flag.name for flag in NEEDED if model.opt.disableflags & flag]
     if off:
         what = off[0].removeprefix("mjDSBL_").lower()

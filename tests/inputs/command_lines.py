@@ -24,6 +24,7 @@ CAMPAIGN = ("campaign", "--task", "pick_cube", "--agents", "local:1")
 POLICY = ("eval", "--task", "pick_cube", "--policy", "p")
 CONFIG, OLD = "config.json", "pytorch_model.bin"
 STEP = "checkpoints/000100/pretrained_model/config.json"
+RENDER = ("render", "pick_cube", "x.png")
 EVAL = ("eval", "--policy", "random", "--task")
 IMPORT = ("import", "lerobot")
 MINE = "ws://127.0.0.1:1?patience=0.3"
@@ -122,6 +123,10 @@ ALL = (
     one("9e18 rounds", (*LOOP, "--max-rounds", "9" * 18), "give at most 1000000"),
     one("9e18 pairs", (*LOOP, "--max-pairs", "9" * 18), "give at most 1000000"),
     one("9e18 attempts", (*EVAL, "x", "--attempts", "9" * 18), "give at most 1000000"),
+    one("a camera 1e300 m off", (*RENDER, "--distance", "1e300"), "out of range: give a number"),
+    one("a camera 5 km off", (*RENDER, "--distance", "5000"), "too far: give at most 100 m"),
+    one("an angle of 1e300", (*RENDER, "--azimuth", "1e300"), "give a finite number of use"),
+    one("1e308 hours", (*LOOP, "--max-robot-hours", "1e308"), "out of range"),
     one("a seed of 9e18", (*EVAL, "x", "--seed", "9" * 18), "unknown task 'x'"),
     one("a unit of no name", (*LOOP, "--max-time", "5"), "write 0.2s, 90s, 30m or 10h"),
     one("a target in per cent", (*LOOP, "--target", "95"), "95 is no success rate"),

@@ -231,6 +231,11 @@ ALL = (
     Input("a verdict that exits", lambda _: episode(judge=exits), "SystemExit: 3", INVALID),
     Input("a verdict that interrupts", lambda _: episode(judge=interrupts), "Keyb", INVALID),
     Input("a verdict that cannot say why", lambda _: episode(judge=mute), "Mute: an e", INVALID),
+    *(
+        Input(f"{method} that {what}", lambda _, m={method: does}: episode(**m), words)
+        for method in ("observe", "ready")
+        for what, does, words in (("exits", exits, "task.py.*SystemExit: 3"), ("raises", mute, "M"))
+    ),
     one("a probe of NaN", "probe", np.full(7, NAN, np.float32), "no finite number", INVALID),
     one("a probe too short", "probe", np.zeros(3, np.float32), r"probe returns shape \(3,\)"),
     one("a probe that is true", "probe", True, r"probe returns shape \(\), expected \(7,\)"),

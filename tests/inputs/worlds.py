@@ -196,6 +196,10 @@ ALL = (
     bench("a camera of no name", '<camera name="side"', "<camera", "0.5 m has no name"),
     bench("a thing in grams", "<camera", f"{CUBE.format(250)}<camera", "mass of 250 kg: 100 at"),
     bench("a thing in kg", "<camera", f"{CUBE.format(0.25)}<camera", "Scene", TAKEN),
+    option("gravity in g", '<option gravity="0 0 -1"/>', "gravity is 0 0 -1: on a bench"),
+    option("a solver that does nothing", '<option tolerance="1000"/>', "tolerance is at most"),
+    option("friction without contacts", '<option impratio="0"/>', "impratio above 0"),
+    option("arms that nothing moves", '<option actuatorgroupdisable="0"/>', "and 1 .by bits"),
     option("an integrator that is none", '<option integrator="euler2"/>', "invalid keyword"),
     bench(
         "a lens in rad", CAMERA, 'fovy="0.8"/>\n    <camera name="side"', "a fovy of 0.8: .* no rad"

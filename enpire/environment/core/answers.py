@@ -12,6 +12,7 @@ from weakref import WeakSet
 import numpy as np
 
 from enpire.environment.control.sensing import Readings
+from enpire.environment.core.faults import told_with_its_line
 from enpire.environment.core.task import Task
 from enpire.errors import PackError
 from enpire.types import (
@@ -39,7 +40,8 @@ def observed(task: Task, readings: Readings) -> Float32Array:
     Raises:
         PackError: it is of another shape than the task says, or of no real numbers.
     """
-    seen = task.observe(readings)
+    with told_with_its_line(task.folder):
+        seen = task.observe(readings)
     _require_shape(task, "observe", seen, (len(readings.joints), len(task.observation_names)))
     _require_numbers(task, "observe", seen)
     with np.errstate(over="ignore"):  # infinite then, and refused
@@ -68,7 +70,8 @@ def numbers_of(seen: Float32Array) -> Float32Array:
 
 def looks_done(task: Task, readings: Readings) -> Flags:
     """Whether stations (m) look done; raises PackError for what is not true or false."""
-    ready = task.ready(readings)
+    with told_with_its_line(task.folder):
+        ready = task.ready(readings)
     _require_shape(task, "ready", ready, (len(readings.joints),))
     kind = ready.dtype if isinstance(ready, np.ndarray) else type(ready).__name__
     if kind != np.bool_:
