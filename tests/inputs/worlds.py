@@ -188,7 +188,11 @@ ALL = (
     option("a time step of a nanosecond", '<option timestep="1e-9"/>', "and at least 1e-05 s"),
     option("no iterations", '<option iterations="0"/>', "iterations is 0: without any"),
     *(
-        option(f"no {name}", f'<option><flag {name}="disable"/></option>', f"there is {name}")
+        option(
+            f"no {name}, by its flag",
+            f'<option><flag {name}="disable"/></option>',
+            f"there is {name}",
+        )
         for name in ("contact", "gravity", "constraint", "actuation", "frictionloss", "limit")
     ),
     option("no warm start", '<option><flag warmstart="disable"/></option>', "Scene", TAKEN),
