@@ -13,11 +13,12 @@ import tomli_w
 
 from enpire.errors import PackError
 from enpire.packs.toml import Table
-from enpire.types import FloatArray, Image
+from enpire.types import Flags, FloatArray, Image
 
 WORLD = "world"
 MIDDLE = 0.1  # share of a picture at either edge that no lens's centre is in
 SHORTEST, LONGEST = 0.1, 100.0  # a lens is, in the picture's longer side
+SQUEEZED = 1.5  # pixels may be wider than high, where a picture was squeezed to another shape
 BENT = 50.0  # the k3 of a wide lens at most
 RMS, OFF, TURNED = 20.0, 0.1, 0.2  # of what is no calibration any more [px, m, rad]
 
@@ -55,6 +56,18 @@ class CameraCalibration:
         """OpenCV's camera matrix, (3, 3)."""
         (fx, fy), (cx, cy) = self.focal, self.centre
         return np.array([[fx, 0.0, cx], [0.0, fy, cy], [0.0, 0.0, 1.0]])
+
+    def shows(self, places: FloatArray) -> Flags:
+        """Whether each of these places (n, 3) of its mount's frame [m] is in its picture (n,)."""
+        from scipy.spatial.transform import Rotation
+
+        turn = Rotation.from_quat(self.quaternion, scalar_first=True)
+        seen = turn.inv().apply(places - np.array(self.position))
+        before = seen[:, 2] > 0.0
+        pixels = seen @ self.matrix.T
+        pixels = pixels[:, :2] / np.where(before, pixels[:, 2], 1.0)[:, None]
+        shown: Flags = before & ((pixels >= 0) & (pixels < (self.width, self.height))).all(axis=1)
+        return shown
 
     def straightener(self, focal: float, width: int, height: int) -> Callable[[Image], Image]:
         """Makes of its pictures those of a pinhole without distortion in the same place.
@@ -142,6 +155,11 @@ def _camera(table: Table, arms: tuple[str, ...]) -> CameraCalibration:
         raise PackError(
             f"{table.where}: focal must be in px, no mm: {SHORTEST:g} to {LONGEST:g} times the "
             f"picture's {max(size)}; found {focal[0]:g}, {focal[1]:g}"
+        )
+    if max(focal) > SQUEEZED * min(focal):
+        raise PackError(
+            f"{table.where}: focal is {focal[0]:g}, {focal[1]:g}: no lens "
+            "differs so much between x and y"
         )
     distortion = table.numbers("distortion", 5)
     table.require_within("distortion", distortion, BENT, "(k1, k2, p1, p2, k3)")

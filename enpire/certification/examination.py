@@ -29,6 +29,7 @@ from enpire.environment import (
     Stations,
 )
 from enpire.environment.cameras.twin_cameras import NoGraphics, TwinVerifierCameras
+from enpire.environment.core.answers import drawn_of
 from enpire.errors import PackError
 from enpire.rollout.evaluation.seeds import stream
 from enpire.rollout.evaluation.statistics import Confusion
@@ -347,9 +348,8 @@ def require_fit(stations: Stations) -> None:
         raise PackError(
             f"{file}: actions for {len(task.actions.arms)} arms; {task.robot} has {arms}"
         )
-    variation = task.sample(np.random.default_rng(0))
-    _require(file, "sample", np.shape(variation), (len(task.variation_names),))
-    others = (task.sample(np.random.default_rng(seed)) for seed in range(1, DRAWS))
+    variation = drawn_of(task, np.random.default_rng(0))
+    others = [drawn_of(task, np.random.default_rng(seed)) for seed in range(1, DRAWS)]
     if len(variation) and all(np.array_equal(variation, each) for each in others):
         raise PackError(
             f"{file}: sample returns the same for each of {DRAWS} seeds: every episode would be "

@@ -13,7 +13,7 @@ from enpire.errors import UsageError
 from enpire.packs.finder import unknown
 from enpire.session.progress_bar import progress_bar
 from enpire.session.threads import leave_cores_to_physics
-from enpire.session.values import more_than_zero, natural, positive
+from enpire.session.values import more_than_zero, positive, seed_number
 
 IN_CHECKOUT = (Path(__file__).parents[2] / "benchmarks" / "verbs").is_dir()  # not in wheels
 TWIN = """\
@@ -111,7 +111,7 @@ def add_options(parser: Parser) -> None:
     group.add_argument(
         "--block-s", type=more_than_zero, default=1.4, metavar="S", help="length, default 1.4"
     )
-    group.add_argument("--seed", type=natural, default=0, metavar="N", help="default 0")
+    group.add_argument("--seed", type=seed_number, default=0, metavar="N", help="default 0")
     if IN_CHECKOUT:
         parser.add_argument(
             "--turns",

@@ -37,7 +37,7 @@ from enpire.session.teleop_options import (
     open_teleop,
 )
 from enpire.session.threads import leave_cores_to_physics
-from enpire.session.values import natural, port, positive
+from enpire.session.values import port, positive, seed_number
 
 if TYPE_CHECKING:
     from enpire.environment import Controller, Job, Stations
@@ -81,7 +81,7 @@ def add_options(parser: Parser) -> None:
         help="episodes that failures are learned to be foreseen from (default: the policy's run)",
     )
     parser.add_argument("--robots", type=positive, default=1, metavar="N", help="default 1")
-    parser.add_argument("--seed", type=natural, metavar="N", help="the same seeds each time")
+    parser.add_argument("--seed", type=seed_number, metavar="N", help="the same seeds each time")
     parser.add_argument("--port", type=port, default=0, metavar="N", help="of the page")
     parser.add_argument("--json", action="store_true", help="print the result as the last line")
     add_arms(parser)

@@ -19,6 +19,7 @@ from enpire.version import __version__
 
 INTERRUPTED = 130
 OF_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)  # faults of what is written to
+UNMAPPED = "failed to map segment"  # a library that finds no room, as by `ulimit -v`
 LONGEST_MESSAGE = 20_000  # characters: a page of what MuJoCo or LeRobot says is whole
 
 
@@ -27,6 +28,8 @@ def main(argv: list[str] | None = None) -> int:
     if sys.stdout is None or sys.stderr is None:  # closed by a shell, as by `>&-`
         nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  until the end
         sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
+    if not os.environ.get("COLUMNS", "1").strip("0"):  # a terminal of none would show nothing
+        del os.environ["COLUMNS"]
     if isinstance(sys.stdout, io.TextIOWrapper):  # of a locale that has no such letters
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
@@ -36,7 +39,9 @@ def main(argv: list[str] | None = None) -> int:
     except EnpireError as error:
         print(f"enpire: {printable(str(error), LONGEST_MESSAGE)}", file=sys.stderr)
         return error.exit_code
-    except (ImportError, AttributeError):
+    except (ImportError, AttributeError) as error:
+        if UNMAPPED in str(error):
+            return _no_memory()
         if not (file := shadowing()):
             raise
         print(
@@ -46,11 +51,7 @@ def main(argv: list[str] | None = None) -> int:
         )
         return 1
     except MemoryError:
-        print(
-            "enpire: there is no memory left: stop what runs beside. What was recorded is intact",
-            file=sys.stderr,
-        )
-        return 1
+        return _no_memory()
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
@@ -67,6 +68,14 @@ def main(argv: list[str] | None = None) -> int:
         named = f"{os.fsdecode(error.filename):.200}"
         print(f"enpire: {named}: {error.strerror}; check path and disk", file=sys.stderr)
         return 1
+
+
+def _no_memory() -> int:
+    print(
+        "enpire: there is no memory left: stop what runs beside. What was recorded is intact",
+        file=sys.stderr,
+    )
+    return 1
 
 
 def _leave_stdout() -> None:

@@ -13,7 +13,7 @@ from enpire.session.audience import PERSON
 from enpire.session.graphics import choose_graphics
 from enpire.session.loop_settings import SETTINGS
 from enpire.session.threads import leave_cores_to_physics
-from enpire.session.values import RANDOM, natural, positive, spell
+from enpire.session.values import RANDOM, positive, seed_number, spell
 
 DESCRIPTION = """\
 Measure a policy of a run on seeds it has never seen: drawn now, unless --seed asks for the same
@@ -41,7 +41,7 @@ def add_options(parser: Parser) -> None:
         help="that an episode may make, the next from where a failed one has led: success at the "
         "first and by the last, pass@1 and pass@K (default 1)",
     )
-    parser.add_argument("--seed", type=natural, metavar="N", help="the same seeds each time")
+    parser.add_argument("--seed", type=seed_number, metavar="N", help="the same seeds each time")
     parser.add_argument("--task", metavar="NAME", help="another task than the run's; or gym:ENV_ID")
     add_start(parser)
     for name in ("python", "success", "reset", "world"):  # that a run may have as well

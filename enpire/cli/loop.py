@@ -29,7 +29,7 @@ from enpire.session.loop_settings import (
 )
 from enpire.session.session import INTERRUPTED, NOT_REACHED
 from enpire.session.teleop_options import FIELDS
-from enpire.session.values import natural, number_or_auto, port, positive
+from enpire.session.values import natural, number_or_auto, port, positive, seed_number
 
 if TYPE_CHECKING:
     from enpire.store import Run
@@ -77,7 +77,7 @@ def add_options(parser: Parser) -> None:
             "NAME"
             if read in (str, nobody_or_hands)
             else "N"
-            if read in (positive, natural, number_or_auto)
+            if read in (positive, natural, seed_number, number_or_auto)
             else "X"
         )
         if default:

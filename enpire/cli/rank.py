@@ -14,7 +14,7 @@ from enpire.session.graphics import choose_graphics
 from enpire.session.loop_settings import SETTINGS
 from enpire.session.progress_bar import counted
 from enpire.session.threads import leave_cores_to_physics
-from enpire.session.values import natural, positive
+from enpire.session.values import positive, seed_number
 
 if TYPE_CHECKING:
     from enpire.environment import StationBackend
@@ -37,7 +37,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--episodes", type=positive, default=200, metavar="N", help="default 200")
     parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
     parser.add_argument("--task", metavar="NAME", help="of policies that belong to no run")
-    parser.add_argument("--seed", type=natural, metavar="N", help="the same seeds each time")
+    parser.add_argument("--seed", type=seed_number, metavar="N", help="the same seeds each time")
     read, _, line = SETTINGS["verify"]
     parser.add_argument("--verify", type=read, default="sensors", metavar="WITH", help=line)
     parser.add_argument("--run", type=Path, metavar="DIR", help="keep the episodes here")

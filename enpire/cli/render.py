@@ -11,7 +11,7 @@ from enpire.cli.options.menagerie import add_menagerie, use_menagerie
 from enpire.cli.options.parser import Parser, add_start, task_asked
 from enpire.errors import StoreError, UsageError
 from enpire.session.progress_bar import progress_bar
-from enpire.session.values import any_number, more_than_zero, natural, positive
+from enpire.session.values import any_number, distance, positive, seed_number
 
 DESCRIPTION = """\
 A picture of a task's twin in the middle of a demonstration, without a display (EGL). The view is
@@ -24,7 +24,9 @@ def add_options(parser: Parser) -> None:
     add_start(parser)
     add_menagerie(parser)
     parser.add_argument("picture", type=Path, metavar="FILE.png")
-    parser.add_argument("--seed", type=natural, default=0, metavar="N", help="initial condition")
+    parser.add_argument(
+        "--seed", type=seed_number, default=0, metavar="N", help="initial condition"
+    )
     parser.add_argument(
         "--at",
         type=any_number,
@@ -33,9 +35,7 @@ def add_options(parser: Parser) -> None:
         help="time in the demonstration (default 1.5); 0 its beginning, -1 the start of the reset",
     )
     parser.add_argument("--camera", default="", metavar="NAME", help="a camera of the world")
-    parser.add_argument(
-        "--distance", type=more_than_zero, default=0.7, metavar="M", help="default 0.7"
-    )
+    parser.add_argument("--distance", type=distance, default=0.7, metavar="M", help="default 0.7")
     parser.add_argument(
         "--azimuth", type=any_number, default=162.0, metavar="DEG", help="default 162"
     )

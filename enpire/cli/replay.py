@@ -11,7 +11,7 @@ from enpire.cli.options.parser import Parser
 from enpire.errors import StoreError, UsageError
 from enpire.session.graphics import choose_graphics
 from enpire.session.progress_bar import counted, progress_bar
-from enpire.session.values import any_number, more_than_zero, natural, positive
+from enpire.session.values import any_number, distance, natural, positive
 
 if TYPE_CHECKING:
     from enpire.observe.filming import EpisodeReplay
@@ -74,7 +74,7 @@ def add_options(parser: Parser) -> None:
         "--station", type=natural, default=0, metavar="N", help="which one, with --live (default 0)"
     )
     parser.add_argument("--policy", metavar="NAME", help="whose failures (default: the best one's)")
-    parser.add_argument("--distance", type=more_than_zero, metavar="M", default=0.5)
+    parser.add_argument("--distance", type=distance, metavar="M", default=0.5)
     parser.add_argument("--azimuth", type=any_number, metavar="DEG", default=162.0)
     parser.add_argument("--elevation", type=any_number, metavar="DEG", default=-20.0)
     parser.add_argument(

@@ -16,7 +16,7 @@ from enpire.session.graphics import choose_graphics
 from enpire.session.loop_settings import SETTINGS
 from enpire.session.progress_bar import counted
 from enpire.session.threads import leave_cores_to_physics
-from enpire.session.values import natural, positive
+from enpire.session.values import natural, positive, seed_number
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -59,7 +59,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--threads", type=natural, default=0, metavar="N", help="of physics; 0: one a processor"
     )
-    parser.add_argument("--seed", type=natural, metavar="N", help="the same seeds each time")
+    parser.add_argument("--seed", type=seed_number, metavar="N", help="the same seeds each time")
     read, _, line = SETTINGS["verify"]
     parser.add_argument("--verify", type=read, default="sensors", metavar="WITH", help=line)
     parser.add_argument("--json", action="store_true", help="print the result as the last line")

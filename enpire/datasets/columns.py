@@ -18,9 +18,9 @@ OBSERVED = "observation."
 PICTURES = "observation.images."  # and a camera's name
 WHOLE = "privileged"  # the task's observation beside pictures: no policy of LeRobot's takes it
 SUCCESS, SEED, POLICY = "success", "seed", "policy"
-DONE = "next.done"
+DONE, REWARD = "next.done", "next.reward"
 STANDARD = {
-    "next.reward": "float32",
+    REWARD: "float32",
     "next.success": "bool",  # true at the last frame of a success, as LeRobot's own
     DONE: "bool",
     SUCCESS: "bool",  # of the whole episode, at each frame
@@ -123,7 +123,7 @@ class Layout:
             frame = {
                 **whole,
                 ACTION: acted[at],
-                "next.reward": episode.rewards[at : at + 1],
+                REWARD: episode.rewards[at : at + 1],
                 "next.success": np.array([last and episode.success]),
                 DONE: np.array([last]),
                 "intervention": episode.intervened[at : at + 1],

@@ -100,6 +100,7 @@ def demonstrations(
         moved,
         twice,
         notices.cut_off(source.frames, good),
+        notices.rewarded(source.frames, source.about.features, good),
         *notices.noticed(
             meaning.frames,
             source.about,

@@ -172,16 +172,16 @@ def _degrees_of_one(path: Path, axes: Axes, normalised: Any) -> FloatArray:
     for at in np.flatnonzero(normalised).tolist():
         motor = axes.keys[at].removesuffix(".pos")
         about = said.get(motor) if isinstance(said, dict) else None
-        low, high = (
-            about.get(end) if isinstance(about, dict) else None
-            for end in ("range_min", "range_max")
-        )
-        if not (isinstance(low, int) and isinstance(high, int) and low < high):
+        about = about if isinstance(about, dict) else {}
+        low, high, mode = (about.get(key) for key in ("range_min", "range_max", "drive_mode"))
+        if not (type(low) is type(high) is int and 0 <= low < high < TICKS):
             raise StoreError(
-                f"{path} has no range_min and range_max of {motor}: is it the calibration of this "
-                "arm?"
+                f"{path} has no range_min and range_max of {motor}, from 0 to {TICKS - 1}: is it "
+                "the calibration of this arm?"
             )
-        sign = -1.0 if about is not None and about.get("drive_mode") else 1.0
+        if mode not in (0, 1, None):  # text would turn the axis, also "0"
+            raise StoreError(f"{path}: drive_mode of {motor} is {mode!r:.80}: 0 or 1 is needed")
+        sign = -1.0 if mode else 1.0
         found[at] = sign * (high - low) / (2 * FULL) * TURN / (TICKS - 1)
     return found
 

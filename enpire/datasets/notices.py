@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from enpire.datasets import recording_faults, replays, strides
-from enpire.datasets.columns import DONE, OBSERVED, PICTURES, SEED
+from enpire.datasets.columns import DONE, OBSERVED, PICTURES, REWARD, SEED
 from enpire.datasets.compatibility import LEAST, STILL, TaskInterface
 from enpire.datasets.folder import Description, Frames, files_left_out
 from enpire.datasets.tables import TASK, episode_texts, task_texts
@@ -26,12 +26,13 @@ FAR_BELOW = 0.15  # of what the largest action of an episode usually is
 TINY = 0.05  # of a full action: nobody demonstrates with less alone
 SEVERAL = 2  # entries of an action do not all go one way by accident
 ENDS, SURELY = 0.3, 0.9  # of a gripper where episodes end; share of episodes that end otherwise
+NORMED = 1e-3  # by which a normaliser's output may be off, that of single precision too
 HARDLY, LITTLE = 0.2, 0.1  # a gripper moves, at least; and the share of how far it else does
 
 
 def more_columns(features: Mapping[str, Any]) -> list[str]:
     """The columns that are looked at here, of the ones that there are."""
-    return [name for name in (DONE, TASK) if name in features]
+    return [name for name in (DONE, TASK, REWARD) if name in features]
 
 
 def require_ends(frames: Frames, features: Mapping[str, Any]) -> None:
@@ -66,6 +67,27 @@ def cut_off(frames: Frames, good: Sequence[bool]) -> str:
     )
 
 
+def rewarded(frames: Frames, features: Mapping[str, Any], good: Sequence[bool]) -> str:
+    """Tell of rewards of 0 and 1 that mark other episodes than the successes (good) are."""
+    if REWARD not in features:
+        return ""
+    try:
+        rewards = frames.single(REWARD)
+    except StoreError:  # nothing learns from it
+        return ""
+    if set(np.unique(rewards).tolist()) != {0.0, 1.0}:
+        return ""
+    paid = [bool(rewards[extent.first : extent.end].any()) for extent in frames.extents]
+    found = [i for i, each in enumerate(paid) if each != good[i]]
+    if not found:
+        return ""
+    what = "a success without a reward" if good[found[0]] else "a failure with a reward of 1"
+    return (
+        f"{REWARD} against the success of {len(found)} of {len(good)} episodes (the first: "
+        f"{frames.extents[found[0]].index}, {what}), and is not used"
+    )
+
+
 def noticed(
     frames: Frames,
     description: Description,
@@ -81,6 +103,7 @@ def noticed(
         _instruction(frames, wanted),
         _idle(frames, actions),
         _one_sided(actions),
+        _normalised(observations),
         _tiny(actions),
         _smaller(frames, actions),
         _gripper(actions, wanted),
@@ -146,6 +169,25 @@ def _one_sided(actions: FloatArray) -> str:
     if len(actions) < STILL or (~still).sum() < SEVERAL or (actions < 0.0).any():
         return ""
     return "with no action below 0, where actions go from -1 to 1: scaled to between 0 and 1?"
+
+
+def _normalised(observations: FloatArray) -> str:
+    """Tell where each entry that changes has mean 0 and spread 1, or goes from -1 to 1 or 0 to 1.
+
+    No sensors are so all together: a normaliser's output was recorded.
+    """
+    changes = observations[:, np.ptp(observations, axis=0) > LEAST]
+    if len(changes) < STILL or changes.shape[1] < SEVERAL:
+        return ""
+    low, high, spread = changes.min(axis=0), changes.max(axis=0), changes.std(axis=0)
+    for what, exact in (
+        ("a mean of 0 and a spread of 1", (changes.mean(axis=0), spread - 1.0)),
+        ("a range from -1 to 1", (low + 1.0, high - 1.0)),
+        ("a range from 0 to 1", (low, high - 1.0)),
+    ):
+        if np.abs(exact).max() < NORMED:
+            return f"each entry that is seen has {what}: written after it was normalised?"
+    return ""
 
 
 def _tasks(frames: Frames, features: Mapping[str, Any]) -> str:

@@ -23,6 +23,8 @@ from enpire.datasets.folder import Frames
 from enpire.datasets.strides import Pairs, by_episodes, steady_entries
 from enpire.types import Flags, FloatArray
 
+OTHERS = 4  # episodes from which one with exchanged columns is told
+ROOM, HALF = 0.1, 0.5  # around what an entry goes through; share of frames that it is there
 HANGS = 5  # frames in which nothing that is seen changes, at least
 ACTED = 0.1  # by which an action changes meanwhile: more than a hand's trembling
 TREMBLING, HELD = 1e-3, 0.3  # of an action's change, and the share of frames that show no other
@@ -58,6 +60,7 @@ def signs(
         for text in (
             _padded(frames, pairs),
             _last_actions(frames, pairs),
+            _exchanged(frames, pairs, wanted),
             _hangs(frames, pairs),
             _held(frames, pairs),
             _jumps(frames, pairs, wanted, steady),
@@ -108,6 +111,29 @@ def _last_actions(frames: Frames, pairs: Pairs) -> str:
     if len(found) <= len(pairs) // 2:
         return ""
     return _of(frames, found, "whose last action alone is nothing but 0: filled up?")
+
+
+def _exchanged(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> str:
+    """Whether in an episode entries stand in each other's columns, by where they are else.
+
+    Surely so where each of them leaves what it goes through in all other episodes, and stays within
+    what another of them does.
+    """
+    if len(pairs) < OTHERS:
+        return ""
+    lows, highs = (np.array([end(seen, axis=0) for _, seen in pairs]) for end in (np.min, np.max))
+    for i, (_, seen) in enumerate(pairs):
+        others = np.arange(len(pairs)) != i
+        low, high = lows[others].min(axis=0), highs[others].max(axis=0)
+        room = ROOM * (high - low)
+        within = (seen[:, :, None] >= low - room) & (seen[:, :, None] <= high + room)
+        share = within.mean(axis=0)  # (entry, whose range)
+        left = np.flatnonzero(share.diagonal() < HALF)
+        fits = share[np.ix_(left, left)] == 1.0
+        if len(left) > 1 and fits.any(axis=0).all() and fits.any(axis=1).all():
+            names = " and ".join(wanted.observation[entry] for entry in left)
+            return _of(frames, [i], f"in which {names} are as each other else: columns exchanged?")
+    return ""
 
 
 def _hangs(frames: Frames, pairs: Pairs) -> str:

@@ -16,6 +16,7 @@ import tyro
 from enpire.errors import UsageError, error_text
 
 LARGEST = 2**63 - 1  # of whole numbers
+MOST, LARGE = 1_000_000_000, 1_000_000  # of what our recipes count; examples a step
 SHOWN = 20  # digits of one in a message
 BATCH, RATE = "batch", "lr"  # what a number of examples and a learning rate are called
 FLAG = "recipe"  # what an option begins with: --recipe.training.lr 3e-4
@@ -84,6 +85,9 @@ def _require_sense(name: str, value: Any, default: Any, *, ours: bool) -> None:
     count = isinstance(default, int) and not isinstance(default, bool) and default >= 0
     if count and isinstance(value, int) and value < 0:
         raise UsageError(f"--{FLAG}.{name}: {value} is below nought; by default it is {default}")
+    most = LARGE if name.rpartition(".")[2] == BATCH else MOST
+    if ours and count and isinstance(value, int) and value > most:
+        raise UsageError(f"--{FLAG}.{name}: {str(value)[:SHOWN]}: at most {most} is taken")
     if ours and count and name.rpartition(".")[2] == BATCH and value == 0:
         raise UsageError(f"--{FLAG}.{name}: 0 examples a step: give at least 1")
     if (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -56,6 +57,12 @@ class JointLimits:
     cartesian_speed: float
     workspace_low: tuple[float, ...]
     workspace_high: tuple[float, ...]
+
+    def workspace_places(self) -> list[tuple[float, ...]]:
+        """Return 125 places of the workspace, its corners and its middle among them [m]."""
+        ends = zip(self.workspace_low, self.workspace_high, strict=True)
+        steps = [[low + k * (high - low) / 4 for k in range(5)] for low, high in ends]
+        return list(itertools.product(*steps))
 
 
 Range = tuple[float, float]

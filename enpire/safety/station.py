@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,7 @@ from pathlib import Path
 import numpy as np
 
 from enpire.calibration import CameraCalibration, read_cameras
+from enpire.calibration.camera import WORLD
 from enpire.drivers import DRIVERS, WIRES, Site, require_settings, runtime_folder, settings
 from enpire.errors import PackError
 from enpire.packs import Robot, find, load_robot
@@ -46,7 +48,9 @@ from enpire.types import FloatArray
 
 RATE = 100.0
 RATES = (20.0, 500.0)
+QUICKEST = 1e-3  # watchdog: no wire answers sooner, and it would stop every motion [s]
 CORES = 4096  # of any machine
+ON_WRIST = 0.5  # from a wrist to a camera that sits on it [m]
 LONGEST_ARM = 3.0  # and the links of its hand [m]
 _KEYS = ("driver", "robot", "rate", "wire", "park", "cameras")
 _TABLES = ("limits", "watchdogs", "realtime", "keep_out", "calibration", *DRIVERS)
@@ -198,7 +202,27 @@ def _calibrated(table: Table, robot: Robot) -> dict[str, CameraCalibration]:
     for name in set(said.names) - set(cameras):
         if near := difflib.get_close_matches(name, lacking, 1, ALIKE):
             raise PackError(f"{said.where}: no camera is called {name}; do you mean {near[0]}?")
-    return read_cameras(said, tuple(arm.name for arm in robot.arms))
+    found = read_cameras(said, tuple(arm.name for arm in robot.arms))
+    for name, camera in found.items():
+        if wrong := _out_of_place(camera, robot):
+            at = ", ".join(f"{x:.3g}" for x in camera.position)
+            raise PackError(
+                f"{said.where} {name}: the camera at {at} m {wrong}: position [m] and quaternion "
+                f"(w x y z) take points from the camera to {camera.mount}"
+            )
+    return found
+
+
+def _out_of_place(camera: CameraCalibration, robot: Robot) -> str:
+    """Return why a camera is of no use where it is; empty if nothing is known against it."""
+    if camera.mount != WORLD:
+        off = math.hypot(*camera.position) > ON_WRIST
+        return f"is more than {ON_WRIST:g} m from the wrist of {camera.mount}" if off else ""
+    if camera.position[2] < min(0.0, robot.limits.workspace_low[2]):
+        return "is below the bench, whose top is at z = 0"
+    if not camera.shows(np.array(robot.limits.workspace_places())).any():
+        return f"shows nothing of the workspace of {robot.name}"
+    return ""
 
 
 def _ages(table: Table) -> Ages:
@@ -209,8 +233,8 @@ def _ages(table: Table) -> Ages:
             raise PackError(f"{table.where}: {key} is no watchdog")
         found[key] = table.number(key)
         most = getattr(widest, key)
-        if not 0.0 < found[key] <= most:
-            raise PackError(f"{table.where}: {key} must be above 0 and at most {most:g} s")
+        if not QUICKEST <= found[key] <= most:
+            raise PackError(f"{table.where}: {key} must be {QUICKEST:g} to {most:g} s")
     return Ages(**found)
 
 
@@ -241,6 +265,8 @@ def _boxes(table: Table, robot: Robot) -> tuple[Box, ...]:
                 f"{row.where}: {box.name} is more than {LONGEST_ARM:g} m from every arm's base and "
                 "keeps nothing out: in m, no cm"
             )
+        if ((box.low < bases) & (bases < box.high)).all(axis=1).any():
+            raise PackError(f"{row.where}: an arm's base stands in {box.name}: nothing could move")
     return boxes
 
 

@@ -28,10 +28,10 @@ from enpire.session.threads import cores_left_to_physics
 from enpire.session.tracking import KINDS
 from enpire.session.values import (
     duration,
-    natural,
     port,
     positive,
     reset_mode,
+    seed_number,
     spell,
     start,
     task_from,
@@ -135,7 +135,7 @@ EVALUATION: Mapping[str, Reader] = {
     "episodes": positive,
     "robots": positive,
     "attempts": positive,
-    "seed": natural,
+    "seed": seed_number,
     "python": str,
     "success": str,
     "reset": reset_mode,

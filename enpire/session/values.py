@@ -6,7 +6,6 @@ Each function takes a text and returns its value, or raises `ArgumentTypeError`,
 from __future__ import annotations
 
 import argparse
-import math
 import re
 
 from enpire.packs.finder import AT_JOINTS, AT_START, sets_joints
@@ -21,6 +20,9 @@ AUTO = "auto"
 RANDOM = "random"  # the policy of uniform random actions
 CHUNK = 8  # actions; `ChunkSpec` has it too, which takes long to import
 LARGEST = 2**63 - 1  # a whole number: the ledger and TOML keep no larger one
+MOST = 1_000_000  # of anything that is counted: as many episodes take a twin of this day weeks
+FARTHEST = 100.0  # from a bench [m]: from farther off there is nothing to see
+ENDLESS = 1e9  # of any number that is no count: hours, dollars
 LONGEST_S = 1e10  # a duration: three centuries
 PORTS = 2**16
 SHOWN = 20  # characters of a number in a message
@@ -46,13 +48,23 @@ def spell(text: str) -> float:
 
 
 def positive(text: str) -> int:
-    """A whole number of at least 1."""
-    return _whole(text, 1)
+    """A count of at least 1."""
+    return _whole(text, 1, MOST)
 
 
 def natural(text: str) -> int:
-    """A whole number of at least 0."""
-    return _whole(text, 0)
+    """A count of at least 0."""
+    return _whole(text, 0, MOST)
+
+
+def seed_number(text: str) -> int:
+    """A whole number of at least 0, which counts nothing."""
+    return _whole(text, 0, LARGEST)
+
+
+def tokens(text: str) -> int:
+    """A whole number of at least 1, of what comes by the thousand million."""
+    return _whole(text, 1, LARGEST)
 
 
 def port(text: str) -> int:
@@ -91,16 +103,24 @@ def no_or_one(text: str) -> int:
 def any_number(text: str) -> float:
     """A finite number."""
     value = _number(text)
-    if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"{text} is out of range: give a finite number")
+    if not abs(value) <= MOST:
+        raise argparse.ArgumentTypeError(f"{text} is out of range: give a finite number of use")
     return value
 
 
 def more_than_zero(text: str) -> float:
     """A finite number above 0."""
     value = _number(text)
-    if not 0.0 < value < math.inf:
+    if not 0.0 < value <= ENDLESS:
         raise argparse.ArgumentTypeError(f"{text} is out of range: give a number above 0")
+    return value
+
+
+def distance(text: str) -> float:
+    """A number above 0 of m, from which something of a bench is seen."""
+    value = more_than_zero(text)
+    if value > FARTHEST:
+        raise argparse.ArgumentTypeError(f"{text} is too far: give at most {FARTHEST:g} m")
     return value
 
 
@@ -180,15 +200,15 @@ def _one_of(choices: tuple[str, ...], text: str, wrong: str) -> str:
     return text
 
 
-def _whole(text: str, least: int) -> int:
+def _whole(text: str, least: int, most: int) -> int:
     try:
         value = int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
     if value < least:
         raise argparse.ArgumentTypeError(f"{value} is too few: give at least {least}")
-    if value > LARGEST:
-        raise argparse.ArgumentTypeError(f"{text[:SHOWN]}: give at most {LARGEST}")
+    if value > most:
+        raise argparse.ArgumentTypeError(f"{text[:SHOWN]}: give at most {most}")
     return value
 
 

@@ -17,15 +17,23 @@ from enpire.packs.models import require_own_files
 from enpire.twin import dynamics, objects
 from enpire.twin.arms import attach, require_reachable
 from enpire.twin.scene import ArmIndex, IntArray, Scene
+from enpire.twin.sight import require_sight
 
 LOG = logging.getLogger(__name__)
-WEAKEST, STRONGEST = 1.0, 12.0  # gravity of a bench, the Moon's too [m/s^2]
+WEAKEST, STRONGEST = 1.5, 12.0  # gravity of a bench, the Moon's too [m/s^2]
 FILES = 1000  # beside a model that are looked at
 TILT = 0.5  # of it, along a bench that stands askew [m/s^2]
-LONGEST = 0.02  # of a time step [s]
+SHORTEST, LONGEST = 1e-5, 0.02  # a time step [s]
+LOOSEST = 1e-3  # tolerance of a solver that still comes to contacts
+AIR = 2.0  # density that no air is above [kg/m^3]
+NEEDED = tuple(
+    getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}")
+    for name in ("CONTACT", "GRAVITY", "CONSTRAINT", "ACTUATION", "FRICTIONLOSS", "LIMIT", "SENSOR")
+)
 LARGEST, LARGEST_LOOSE = 50.0, 5.0  # from the middle of a thing that stands, and that moves [m]
 ROUGHEST = 10.0  # coefficient of sliding friction: soft rubber has 4 at most
-NARROWEST = 5.0  # that a camera sees [deg]; a lens of 400 mm sees more
+NARROWEST, WIDEST = 5.0, 170.0  # that a camera sees [deg]; a lens of 400 mm sees more
+HEAVIEST = 100.0  # part of what moves on a bench, arms among it [kg]
 # Of a hinge whose ends are told: a whole range in rad that was read as degrees, and one in degrees
 # that was read as rad.
 LEAST_TURN, MOST_TURN = 0.06, 30.0  # [rad]
@@ -49,9 +57,9 @@ def compose(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]) 
     Raises:
         PackError: MuJoCo does not compile the result; the message carries MuJoCo's own. It
             compiles, and a number in it is none; things do not fall down, or a time step is no
-            small part of a second; a hand is outside its workspace when its arm is at home, or its
-            gripper is open where it is to be closed. Or the world's dynamics are those of another
-            robot.
+            small part of a second; a camera sees nothing of the workspace; a hand is outside its
+            workspace when its arm is at home, or its gripper is open where it is to be closed. Or
+            the world's dynamics are those of another robot.
     """
     try:
         spec = mujoco.MjSpec.from_file(str(world.model))
@@ -71,6 +79,7 @@ def compose(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]) 
     _require_finite(model, robot, world)
     _require_bench(model, world)
     _require_physical(model, robot, world)
+    require_sight(model, robot, world)
     scene = Scene(model, tuple(_index(model, arm) for arm in robot.arms), robot, world)
     _require_hands_at_work(scene)
     _require_opening(scene)
@@ -130,10 +139,27 @@ def _require_bench(model: mujoco.MjModel, world: World) -> None:
             f"{world.model}: gravity is {x:g} {y:g} {z:g}: on a bench it is along -z, "
             f"{WEAKEST:g} to {STRONGEST:g} m/s^2, usually 0 0 -9.81"
         )
-    if model.opt.timestep > LONGEST:
+    if not SHORTEST <= model.opt.timestep <= LONGEST:
         raise PackError(
-            f"{world.model}: timestep is {model.opt.timestep:g} s: at most {LONGEST:g} s, no ms"
+            f"{world.model}: timestep is {model.opt.timestep:g} s: at most {LONGEST:g} s, no ms, "
+            f"and at least {SHORTEST:g} s"
         )
+    if model.opt.iterations < 1:
+        raise PackError(f"{world.model}: iterations is 0: without any, nothing is in contact")
+    if model.opt.tolerance > LOOSEST or model.opt.impratio <= 0.0 or model.opt.disableactuator:
+        raise PackError(
+            f"{world.model}: tolerance is at most {LOOSEST:g}, impratio above 0, and "
+            f"actuatorgroupdisable empty; found {model.opt.tolerance:g}, {model.opt.impratio:g} "
+            f"and {model.opt.disableactuator:b} (by bits): contacts and arms need them so"
+        )
+    if model.opt.density > AIR:
+        LOG.warning(
+            "%s stands in a fluid of %g kg/m^3: air has 1.2", world.model, model.opt.density
+        )
+    off = [flag.name for flag in NEEDED if model.opt.disableflags & flag]
+    if off:
+        what = off[0].removeprefix("mjDSBL_").lower()
+        raise PackError(f'{world.model}: <flag {what}="disable"/>: on a bench there is {what}')
 
 
 def _require_physical(model: mujoco.MjModel, robot: Robot, world: World) -> None:
@@ -177,13 +203,20 @@ def _require_physical(model: mujoco.MjModel, robot: Robot, world: World) -> None
                 f"{', '.join(f'{x:g}' for x in places[row])} "
                 f"m, beyond {LARGEST:g} m: places are in m, no mm"
             )
+    if (model.body_mass > HEAVIEST).any():
+        body = int(np.argmax(model.body_mass))
+        raise PackError(
+            f"{where}: body {_row_name(model, 'body', body)} has a mass of "
+            f"{model.body_mass[body]:g} kg: {HEAVIEST:g} at most, and no grams"
+        )
     orthographic = model.cam_projection == mujoco.mjtProjection.mjPROJ_ORTHOGRAPHIC
-    narrow = ~orthographic & (model.cam_fovy < NARROWEST)
-    if narrow.any():
-        camera = int(np.argmax(narrow))
+    wrong = ~orthographic & ((model.cam_fovy < NARROWEST) | (model.cam_fovy > WIDEST))
+    if wrong.any():
+        camera = int(np.argmax(wrong))
         raise PackError(
             f"{where}: camera {_row_name(model, 'camera', camera)} has a fovy of "
-            f"{model.cam_fovy[camera]:g}: it is in degrees, no rad, and {NARROWEST:g} at least"
+            f"{model.cam_fovy[camera]:g}: it is in degrees, no rad, {NARROWEST:g} at least and "
+            f"{WIDEST:g} at most"
         )
 
 

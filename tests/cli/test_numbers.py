@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import math
 from collections.abc import Iterator
@@ -15,11 +16,13 @@ from enpire.cli import main
 from enpire.cli.options.parser import Parser
 from enpire.cli.verbs import VERBS
 from enpire.errors import UsageError
-from enpire.session.values import LARGEST
+from enpire.session.values import LARGEST, MOST
 
 TEXT = ("str", "Path")  # what these read is no number
 BELOW = ("-1", "-0.5")
 ODD = (*BELOW, "-1h", "nan", "inf", "-inf", "1e999", "9" * 400)
+ABSURD = ("9000000000000000000", str(MOST + 1))  # of what is counted
+UNCOUNTED = {"seed_number", "tokens"}
 SIGNED = {"any_number"}  # an angle, a height, a time before the beginning
 
 
@@ -50,6 +53,17 @@ def test_what_no_option_takes(action: argparse.Action) -> None:
         with pytest.raises(argparse.ArgumentTypeError) as error:
             read(text)
         assert len(str(error.value)) < 600
+
+
+@pytest.mark.parametrize("action", OPTIONS)
+@pytest.mark.parametrize("text", ABSURD)
+def test_no_count_is_absurd(text: str, action: argparse.Action) -> None:
+    read = action.type
+    assert callable(read)
+    value: object = 0.0
+    with contextlib.suppress(argparse.ArgumentTypeError):
+        value = read(text)
+    assert isinstance(value, float) or read.__name__ in UNCOUNTED
 
 
 @settings(max_examples=200, deadline=None)

@@ -24,6 +24,7 @@ CAMPAIGN = ("campaign", "--task", "pick_cube", "--agents", "local:1")
 POLICY = ("eval", "--task", "pick_cube", "--policy", "p")
 CONFIG, OLD = "config.json", "pytorch_model.bin"
 STEP = "checkpoints/000100/pretrained_model/config.json"
+RENDER = ("render", "pick_cube", "x.png")
 EVAL = ("eval", "--policy", "random", "--task")
 IMPORT = ("import", "lerobot")
 MINE = "ws://127.0.0.1:1?patience=0.3"
@@ -116,6 +117,17 @@ ALL = (
     one("100000 pixels", (*LOOP, "--images", "100000"), "--images 100000: from 32 to 224"),
     one("no time", (*LOOP, "--max-time", "0"), "'0' is no duration"),
     one("time below nought", (*LOOP, "--max-time=-5m"), "'-5m' is no duration"),
+    one("9e18 demonstrations", (*LOOP, "--demonstrations", "9" * 19), "9: give at most 1000000"),
+    one("9e18 stations", (*LOOP, "--robots", "9" * 18), "9: give at most 1000000"),
+    one("9e18 episodes", (*EVAL, "x", "--episodes", "9" * 18), "give at most 1000000"),
+    one("9e18 rounds", (*LOOP, "--max-rounds", "9" * 18), "give at most 1000000"),
+    one("9e18 pairs", (*LOOP, "--max-pairs", "9" * 18), "give at most 1000000"),
+    one("9e18 attempts", (*EVAL, "x", "--attempts", "9" * 18), "give at most 1000000"),
+    one("a camera 1e300 m off", (*RENDER, "--distance", "1e300"), "out of range: give a number"),
+    one("a camera 5 km off", (*RENDER, "--distance", "5000"), "too far: give at most 100 m"),
+    one("an angle of 1e300", (*RENDER, "--azimuth", "1e300"), "give a finite number of use"),
+    one("1e308 hours", (*LOOP, "--max-robot-hours", "1e308"), "out of range"),
+    one("a seed of 9e18", (*EVAL, "x", "--seed", "9" * 18), "unknown task 'x'"),
     one("a unit of no name", (*LOOP, "--max-time", "5"), "write 0.2s, 90s, 30m or 10h"),
     one("a target in per cent", (*LOOP, "--target", "95"), "95 is no success rate"),
     one("a comma in a number", (*LOOP, "--target", "0,9"), "'0,9' is no number"),
@@ -208,7 +220,12 @@ ALL = (
         "--calibration says in what joint positions are",
         a_dataset,
     ),
-    one("another rate", (*IMPORT, "d", "r", "--task", TOY, "--fps", "1e300"), "acts 10", a_dataset),
+    one(
+        "another rate",
+        (*IMPORT, "d", "r", "--task", TOY, "--fps", "1e300"),
+        "out of range",
+        a_dataset,
+    ),
     one("a recipe that is none", ("recipes", "show", "residal_rl"), "did you mean residual_rl"),
     one("a recipe of no file", ("recipes", "show", "./no.py"), "is not there"),
     one(

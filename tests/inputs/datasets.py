@@ -21,6 +21,9 @@ from tests.datasets import wrong
 from tests.datasets.wrong import DATA, KINDS, META, STATE, Made, column, info, names, put, times
 from tests.inputs.entry import REFUSED, TAKEN, TOLD, Input
 
+EXCHANGED = "first: 3. in which hand_x and hand_y are as each other else: columns exchanged"
+PAID = np.tile(np.r_[np.zeros(9), 1.0], 4)
+EARNED = PAID * np.repeat([1, 1, 0, 1], 10)
 PLAIN = ("by next.success",)
 TASKS = "meta/tasks.parquet"
 Spoil = Callable[[Made], object]
@@ -88,6 +91,27 @@ def column_twice(path: str, name: str) -> Callable[[Path], object]:
 def listed(values: Any, of: pa.DataType) -> pa.Array:
     """Rows of lists."""
     return pa.array(values, pa.list_(of))
+
+
+def normed(values: np.ndarray) -> np.ndarray:
+    """What a normaliser makes of numbers, (n, entries)."""
+    return ((values - values.mean(axis=0)) / values.std(axis=0)).astype(np.float32)
+
+
+def spanned(values: np.ndarray) -> np.ndarray:
+    """What one by their lowest and highest makes of them."""
+    low, high = values.min(axis=0), values.max(axis=0)
+    return (2 * (values - low) / (high - low) - 1).astype(np.float32)
+
+
+def in_other_columns(*order: int) -> Spoil:
+    """Entries each in a range of its own, and the last episode's in another order."""
+
+    def spoil(made: Made) -> None:
+        made.columns[STATE] += np.array([0.0, 0.8, -0.9, 0.0], np.float32)
+        made.columns[STATE][30:] = made.columns[STATE][30:][:, list(order)]
+
+    return spoil
 
 
 def more_column(name: str, values: Any) -> Spoil:
@@ -683,6 +707,16 @@ MORE = (
     one("success that is lost again", dropped, "false at the end of 1 of 3 successes", TOLD),
     one("another origin", column(STATE, lambda v: v + 1.5), "another origin", TOLD),
     one("a sensor that each episode begins anew", anew, "hand_y begins at 0 in all episodes", TOLD),
+    one("states that were standardised", column(STATE, normed), "mean of 0 and a spread", TOLD),
+    one("states from -1 to 1", column(STATE, spanned), "a range from -1 to 1: written", TOLD),
+    one("rewards of failures", more_column("next.reward", PAID), "2, a failure with a r", TOLD),
+    one("rewards of successes", more_column("next.reward", EARNED), "by next.success", TAKEN),
+    one("rewards at each step", more_column("next.reward", -np.ones(40)), "by next.suc", TAKEN),
+    one("rewards in words", more_column("next.reward", ["1"] * 40), "by next.success", TAKEN),
+    one("no reward", more_column("next.reward", np.zeros(40)), "by next.success", TAKEN),
+    one("an episode with two columns exchanged", in_other_columns(1, 0, 2, 3), EXCHANGED, TOLD),
+    one("an episode in another order", in_other_columns(1, 2, 0, 3), "hand_x and hand_y and", TOLD),
+    one("an episode in the same columns", in_other_columns(0, 1, 2, 3), "^((?!exch).)*$", TOLD),
     one("success by the end of an episode", nothing, "says no success", success="next.done"),
     one("another arm", info(robot_type="yam"), "recorded with yam, and reach is for so101", TOLD),
     one("the arm by a longer name", info(robot_type="so101_follower"), "next.success", TAKEN),

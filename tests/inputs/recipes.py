@@ -277,6 +277,8 @@ ALL = (
     setting("steps below nought", "training.steps", "-5", "-5 is below nought"),
     setting("steps of 400 digits", "training.steps", "9" * 400, "at most"),
     setting("steps of 5000 digits", "training.steps", "9" * 5000, "Exceeds the limit"),
+    setting("steps of 9e18", "training.steps", "9" * 18, "9: at most 1000000000 is taken"),
+    setting("9e18 examples a step", "training.batch", "9" * 18, "at most 1000000 is taken"),
     setting("no example a step", "training.batch", "0", "0 examples a step: give at least 1"),
     setting(
         "a rate of 100",

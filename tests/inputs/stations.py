@@ -115,6 +115,7 @@ def config(name: str, said: str, words: str, ends: str = REFUSED) -> Input:
     return Input(f"config: {name}", give, words, ends)
 
 
+LOOKS = "[-0.398, 0.507, 0.601, -0.473]"
 MOCK, TWIN, ROS, LEROBOT = (f'driver = "{d}"\n' for d in ("mock", "twin", "ros2", "lerobot"))
 WALL = '[[keep_out]]\nname = "w"\nlow = [0.7, -1, 0]\nhigh = [0.8, 1, 1]\n'
 SPACE = '[ros2]\nnamespace = "/left"\n'
@@ -126,6 +127,8 @@ ALL = (
     camera("a focal length below nought", FOCAL, "focal = [-611.1, 613.0]", "found -611.1, 613"),
     camera("a focal length of 1e9", FOCAL, "focal = [1e9, 613.0]", "focal must be in px"),
     camera("a focal length of NaN", FOCAL, "focal = [nan, 613.0]", "finite number"),
+    camera("a lens of two lengths", FOCAL, "focal = [611.1, 1226.0]", "no lens differs so much"),
+    camera("a lens that was squeezed", FOCAL, "focal = [611.1, 460.0]", "StationFile", TAKEN),
     camera("a centre outside", CENTRE, "centre = [3243, 231.6]", "off the edges of its 640 by 480"),
     camera("a centre in shares", CENTRE, "centre = [0.507, 0.4825]", "centre must be in px"),
     camera("half a pixel", "width = 640", "width = 640.5", "width must be a whole number from 1"),
@@ -138,8 +141,18 @@ ALL = (
     camera("a deviation in mm", "0.0012", "1.2", "position_deviation must be 0 to 0.1 m, no mm"),
     camera("a deviation in degrees", "0.002\n", "0.5\n", "0 to 0.2 rad, no degrees"),
     camera("of no picture", "pictures = 15", "pictures = 0", "pictures must be a whole number"),
+    camera("below the bench", "0.351]", "-0.351]", "at 1.05, 0.0997, -0.351 m is below the bench"),
+    camera("within the bench", "0.351]", "-0.001]", "below the bench, whose top is at z = 0"),
+    camera("that looks away", LOOKS, "[0.507, 0.398, 0.473, 0.601]", "nothing of the workspace"),
+    camera("that looks at the ceiling", LOOKS, "[1, 0, 0, 0]", "shows nothing of the workspace"),
+    camera("upside down", LOOKS, "[-0.473, -0.601, 0.507, 0.398]", "StationFile", TAKEN),
+    camera("behind the arm", "[1.052,", "[-1.052,", "shows nothing of the workspace"),
+    camera("a wrist's from the world", '"world"', '"arm"', "more than 0.5 m from the wrist of arm"),
+    camera("of no arm", '"world"', '"left"', "mount is 'left': world, or one of arm"),
     wall("as it should be", "[0.7, -1, 0]", "[0.8, 1, 1]", "StationFile", TAKEN),
     wall("in centimetres", "[6, -5, 0]", "[7, 5, 9]", "more than 3 m from every arm.* no cm"),
+    wall("around the arm", "[-0.2, -0.2, -0.1]", "[0.2, 0.2, 0.3]", "base stands in w: nothing"),
+    wall("the bench", "[-1, -1, -1]", "[1, 1, 0.0]", "StationFile", TAKEN),
     wall("the room's", "[1.5, -9, 0]", "[1.6, 9, 3]", "StationFile", TAKEN),
     ros2("as it should be", 'namespace = "/left"', "'/left'", TAKEN),
     ros2("no slash before it", 'namespace = "left"', "'left'", TAKEN),
@@ -199,6 +212,10 @@ ALL = (
     ),
     driven("a rate with its unit", f"{MOCK}rate = '100 Hz'", "rate must be a number"),
     driven("a camera in quotes", f"{MOCK}cameras = 'top'", "cameras is 'top', expected list"),
+    driven(
+        "a watchdog in ms", f"{MOCK}[watchdogs]\nheartbeat = 1e-4", "heartbeat must be 0.001 to"
+    ),
+    driven("a camera's in us", f"{MOCK}[watchdogs]\ncamera = 1e-9", "camera must be 0.001 to"),
     driven("no speed", f"{MOCK}[limits]\ncartesian_speed = 0", "must be above 0"),
     driven(
         "a park with the gripper", f"{MOCK}park = [0, 0, 0, 0, 0, 0.5]", "park must be 5 numbers"

@@ -12,7 +12,7 @@ import numpy as np
 from enpire.certification.examination import require_fit
 from enpire.environment import Demonstrations, Demonstrator, Job, Readings
 from enpire.twin import Twin
-from enpire.types import Float32Array, Outcome, Predicate, Purpose, Verdict
+from enpire.types import Float32Array, Frame, Outcome, Predicate, Purpose, Verdict
 from tests.environment.reach import Reach, Speed, reach_stations
 from tests.inputs.entry import INVALID, REFUSED, TAKEN, TOLD, Input
 
@@ -95,6 +95,58 @@ def held(outcome: Outcome, value: float) -> Verdict:
     return Verdict(outcome, (Predicate("near", value, 0.008, "m", at_least=False),))
 
 
+def measured(**parts: Any) -> Verdict:
+    """A failure by one measure, of which some parts are others."""
+    return Verdict(Outcome.FAILURE, (replace(HOLDS, **parts),))
+
+
+def told(reason: str) -> Verdict:
+    """A failure for this reason."""
+    return Verdict(Outcome.FAILURE, reason=reason)
+
+
+def shown(frame: Any) -> Verdict:
+    """A failure with this picture."""
+    return Verdict(Outcome.FAILURE, frames=(frame,))
+
+
+class Mute(Exception):
+    """Cannot say what it is."""
+
+    def __str__(self) -> str:
+        raise ValueError
+
+
+def exits(*_: Any) -> None:
+    raise SystemExit(3)
+
+
+def interrupts(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def mute(*_: Any) -> None:
+    raise Mute
+
+
+def one_buffer(_: Path) -> tuple[str, str]:
+    """How many rows differ of what a task shows that writes into one array."""
+    buffer = np.zeros((1, 2), np.float32)
+
+    def observe(self: Reach, readings: Readings) -> Float32Array:
+        buffer[...] = Reach.observe(self, readings)
+        return buffer
+
+    stations = reach_stations(1, task=type("Mine", (Reach,), {"observe": observe})())
+    stations.begin(0, Job(5, Purpose.EVALUATION, Speed(), "p"))
+    done = next(found for _ in range(TICKS) if (found := stations.tick()))[0]
+    return TAKEN, f"{len(np.unique(done.observations, axis=0))} different"
+
+
+GREY = np.full((4, 4, 3), 99, np.uint8)
+HOLDS = Predicate("near", 0.0, 0.008, "m", at_least=False)
+TWICE = (HOLDS, replace(HOLDS, value=1.0))
+ENDLESS = Predicate("clear", np.inf, 0.008, "m")
 TRUE = Predicate("near", 1.0, True, "m", at_least=False)
 NEAR, UNSURE = held(Outcome.SUCCESS, 0.0), held(Outcome.FAILURE, NAN)
 
@@ -132,6 +184,91 @@ ALL = (
         "a threshold that is true", Verdict(Outcome.FAILURE, (TRUE,)), "near has threshold True"
     ),
     judged("a stage that is a number", Verdict(Outcome.FAILURE, stage=3), "stage is 3: text"),  # type: ignore[arg-type]
+    judged("two measures of one name", Verdict(Outcome.FAILURE, TWICE), "2 predicates called near"),
+    judged(
+        "success by two measures of one name",
+        Verdict(Outcome.SUCCESS, (HOLDS, HOLDS)),
+        "2 predicates called near",
+    ),
+    judged("success by infinity", Verdict(Outcome.SUCCESS, (ENDLESS,)), "clear is infinite"),
+    judged("success by less than all", held(Outcome.SUCCESS, -np.inf), "near is infinite"),
+    judged("a failure by infinity", held(Outcome.FAILURE, np.inf), "failure", TAKEN),
+    judged("an endless threshold", measured(threshold=np.inf), "against a threshold of inf"),
+    judged("an accuracy below nought", measured(accuracy=-0.1), "accuracy -0.1: 0 or more"),
+    judged("a measure of no name", measured(name=" "), "called ' ': a name on one line"),
+    judged("a measure of two lines", measured(name="near\n"), "a name on one line is needed"),
+    judged("a measure that clears the screen", measured(name="\x1b[2J"), r"called '.x1b"),
+    judged("a measure of a number", measured(name=3), "called 3: a name"),
+    judged("a unit that is none", measured(unit=None), "near has unit None: text"),
+    judged("a sense in words", measured(at_least="no"), "at_least 'no': true or false"),
+    judged("a measure in words", measured(value="0.1"), "near has value '0.1': a number"),
+    judged("a complex measure", measured(value=1j), "near has value 1j: a number"),
+    judged("a measure of nothing", measured(value=None), "near has value None: a number"),
+    judged("a measure in an array", measured(value=np.zeros(1)), r"value array.*: a number"),
+    judged("a measure of half precision", measured(value=np.float16(0.5)), "failure", TAKEN),
+    judged("a measure that is a truth", measured(value=np.True_), "failure", TAKEN),
+    judged(
+        "a measure that is a table", Verdict(Outcome.FAILURE, ({"near": 0.0},)), "a Predicate is"
+    ),  # type: ignore[arg-type]
+    judged("measures bit by bit", Verdict(Outcome.SUCCESS, iter((HOLDS,))), "a tuple is needed"),  # type: ignore[arg-type]
+    judged("measures in a list", Verdict(Outcome.FAILURE, [HOLDS]), "failure", TAKEN),  # type: ignore[arg-type]
+    judged("a stage of a book", Verdict(Outcome.FAILURE, stage="s" * 9999), "a name is needed"),
+    judged("a measure of a book", measured(name="n" * 9999), "a name on one line is needed"),
+    judged("a reason that clears the screen", told("\x1b[2J"), r"failure .x1b\[2J$", TAKEN),
+    judged("a reason of three lines", told("a\nb\r\nc"), "failure a b c$", TAKEN),
+    judged("a reason of a book", told("x" * 99999), "x etc$", TAKEN),
+    judged("a reason of half a letter", told("\ud800"), r"failure .ud800$", TAKEN),
+    judged("a picture in words", shown("top"), "'top' is among its frames: a Frame"),
+    judged("no pictures", Verdict(Outcome.FAILURE, frames=None), "its frames are None: a tuple"),  # type: ignore[arg-type]
+    judged(
+        "a picture of fractions", shown(Frame("a", GREY / 2.0)), r"is float64 \(4, 4, 3\): uint8"
+    ),  # type: ignore[arg-type]
+    judged("a picture of grey", shown(Frame("a", GREY[..., 0])), r"is uint8 \(4, 4\): uint8"),
+    judged("a picture of no rows", shown(Frame("a", GREY[:0])), r"is uint8 \(0, 4, 3\)"),
+    judged("a picture of no name", shown(Frame("", GREY)), "a frame is called ''"),
+    judged("a picture that leads out", shown(Frame("../../x", GREY)), "called '../../x': a camera"),
+    judged("a picture", shown(Frame("top", GREY)), "failure", TAKEN),
+    Input("a verdict that exits", lambda _: episode(judge=exits), "SystemExit: 3", INVALID),
+    Input("a verdict that interrupts", lambda _: episode(judge=interrupts), "Keyb", INVALID),
+    Input("a verdict that cannot say why", lambda _: episode(judge=mute), "Mute: an e", INVALID),
+    *(
+        Input(f"{method} that {what}", lambda _, m={method: does}: episode(**m), words)
+        for method in ("observe", "looks_done")
+        for what, does, words in (("exits", exits, "task.py.*SystemExit: 3"), ("raises", mute, "M"))
+    ),
+    one(
+        "a probe of NaN",
+        "verification_action",
+        np.full(7, NAN, np.float32),
+        "no finite number",
+        INVALID,
+    ),
+    one(
+        "a probe too short",
+        "verification_action",
+        np.zeros(3, np.float32),
+        r"action returns shape \(3,\)",
+    ),
+    one(
+        "a probe that is true",
+        "verification_action",
+        True,
+        r"action returns shape \(\), expected \(7,\)",
+    ),
+    one(
+        "a probe of truths",
+        "verification_action",
+        np.ones(7, bool),
+        "verification_action returns bool",
+    ),
+    Input("one array for all it shows", one_buffer, "^7 different", TAKEN),
+    one("1e300 seen", "observe", np.array([[1e300, 0.0]]), "entry 0 of its obs.* inf", INVALID),
+    Input(
+        "a start by a generator of its own",
+        lambda _: episode(sample=lambda *_: np.random.default_rng().uniform(0, 0.05, 1)),
+        "sample draws otherwise for the same seed",
+    ),
+    judged("what nobody ended", Verdict(Outcome.ABORTED), "its verdict is aborted, as only"),
     judged("no reason", Verdict(Outcome.FAILURE, reason=None), "reason is None: text is needed"),  # type: ignore[arg-type]
     judged("a score of NaN that is unsure", replace(UNSURE, score=NAN), "failure", TAKEN),
     one("NaN seen", "observe", seen(0.0, NAN), "entry 1 of its observation is nan", INVALID),

@@ -166,6 +166,12 @@ def elsewhere(name: str, where: str, words: str, ends: str = REFUSED) -> Input:
     return Input(name, give, words, ends)
 
 
+FRONT = 'pos="1.30 0 0.62" xyaxes="0 1 0 -0.466 0 0.885"'
+LOW = 'pos="1.30 0 -0.1" xyaxes="0 1 0 0.3 0 0.95"'
+WALL = '<geom name="wall" type="box" size="0.01 2 2" pos="1.2 0 1"/>'
+CUBE = '<body pos="0.3 0 1"><freejoint/><geom size="0.02" mass="{}"/></body>'
+GLASS = WALL.replace("/>", ' rgba="1 1 1 0.2"/>')
+HOUSING = '<geom type="box" size="0.03 0.03 0.03" pos="1.3 0 0.62"/>'
 CAMERA = 'fovy="45"/>\n    <camera name="side"'
 OPEN = "[-0.17453, 1.74533]"
 KP, VALUE = "kp = [0.85, 1.15]", "value = 20.0"
@@ -179,6 +185,25 @@ ALL = (
     option("gravity of the Moon", '<option gravity="0 0 -1.62"/>', "Scene", TAKEN),
     option("a time step in ms", '<option timestep="2"/>', "timestep is 2 s: at most 0.02 s, no ms"),
     option("no time step", '<option timestep="0"/>', "positive timestep"),
+    option("a time step of a nanosecond", '<option timestep="1e-9"/>', "and at least 1e-05 s"),
+    option("no iterations", '<option iterations="0"/>', "iterations is 0: without any"),
+    *(
+        option(
+            f"no {name}, by its flag",
+            f'<option><flag {name}="disable"/></option>',
+            f"there is {name}",
+        )
+        for name in ("contact", "gravity", "constraint", "actuation", "frictionloss", "limit")
+    ),
+    option("no warm start", '<option><flag warmstart="disable"/></option>', "Scene", TAKEN),
+    bench("a lens that sees behind itself", CAMERA, CAMERA.replace("45", "179"), "170 at most"),
+    bench("a camera of no name", '<camera name="side"', "<camera", "0.5 m has no name"),
+    bench("a thing in grams", "<camera", f"{CUBE.format(250)}<camera", "mass of 250 kg: 100 at"),
+    bench("a thing in kg", "<camera", f"{CUBE.format(0.25)}<camera", "Scene", TAKEN),
+    option("gravity in g", '<option gravity="0 0 -1"/>', "gravity is 0 0 -1: on a bench"),
+    option("a solver that does nothing", '<option tolerance="1000"/>', "tolerance is at most"),
+    option("friction without contacts", '<option impratio="0"/>', "impratio above 0"),
+    option("arms that nothing moves", '<option actuatorgroupdisable="0"/>', "and 1 .by bits"),
     option("an integrator that is none", '<option integrator="euler2"/>', "invalid keyword"),
     bench(
         "a lens in rad", CAMERA, 'fovy="0.8"/>\n    <camera name="side"', "a fovy of 0.8: .* no rad"
@@ -186,6 +211,16 @@ ALL = (
     bench(
         "a camera in cm", 'pos="1.30 0 0.62"', 'pos="130 0 62"', "camera front is at 130, 0, 62 m"
     ),
+    bench("a camera below the bench", FRONT, 'pos="0.35 0 -0.6" zaxis="0 0 -1"', "bench_edge"),
+    bench("a camera within the bench", FRONT, 'pos="0.35 0 -0.02" zaxis="0 0 -1"', "bench stands"),
+    bench("a camera that looks away", FRONT, 'pos="1.30 0 0.62" zaxis="-1 0 0"', "looks elsewhere"),
+    bench("a camera that looks up", FRONT, 'pos="1.30 0 0.62" zaxis="0 0 -1"', "looks elsewhere"),
+    bench("a camera that looks up a little", "-0.466 0 0.885", "0.6 0 0.8", "it looks elsewhere"),
+    bench("a camera below, beside the bench", FRONT, LOW, "Scene", TAKEN),
+    bench("a camera behind a wall", "<camera", f"{WALL}<camera", "wall stands between"),
+    bench("a camera behind glass", "<camera", f"{GLASS}<camera", "Scene", TAKEN),
+    bench("a camera in its housing", "<camera", f"{HOUSING}<camera", "Scene", TAKEN),
+    bench("a camera upside down", "0 1 0 -0.466 0 0.885", "0 -1 0 0.466 0 -0.885", "Scene", TAKEN),
     bench(
         "friction in per cent", 'friction="0.8', 'friction="80', "bench has a friction of 80: 10 at"
     ),

@@ -46,7 +46,7 @@ from enpire.session.loop_settings import (
     read_settings,
 )
 from enpire.session.session import exit_code, require_same, run_session, station_facts, stations_for
-from enpire.session.values import STARTS, duration, more_than_zero, natural, positive
+from enpire.session.values import STARTS, duration, more_than_zero, natural, positive, tokens
 
 if TYPE_CHECKING:
     from enpire.environment import StationBackend
@@ -91,7 +91,7 @@ OPTIONS = SETTINGS | {
 BUDGETS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "max_time": (duration, "TIME", "on the clock, all starts together: 90s, 30m, 10h"),
     "max_robot_hours": (more_than_zero, "HOURS", "robot time before sealed evaluations"),
-    "max_tokens": (positive, "N", "of all agents' models"),
+    "max_tokens": (tokens, "N", "of all agents' models"),
     "max_dollars": (more_than_zero, "X", "of all agents' models"),
     "max_experiments": (natural, "N", "that begin"),
 }

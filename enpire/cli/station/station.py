@@ -13,7 +13,7 @@ from pathlib import Path
 from enpire.cli.options.parser import Parser
 from enpire.errors import SafetyError, UsageError
 from enpire.session.progress_bar import progress_bar
-from enpire.session.values import more_than_zero, natural
+from enpire.session.values import more_than_zero, natural, seed_number
 
 DESCRIPTION = """\
 pause, resume RUN N: take a station of a running loop out of work after its episode, or put one back
@@ -54,7 +54,7 @@ def add_options(parser: Parser) -> None:
         help="sim: mean seconds between faults by kind, delay:30,drop:30,reorder:30,freeze:60,"
         "lie:60,kill:600, or all:60; default none",
     )
-    parser.add_argument("--seed", type=natural, metavar="N", help="sim: default by FILE's name")
+    parser.add_argument("--seed", type=seed_number, metavar="N", help="sim: default by FILE's name")
 
 
 def run(options: Namespace) -> int:

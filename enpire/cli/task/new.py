@@ -18,7 +18,7 @@ from enpire.cli.task.pack_template import (
 )
 from enpire.errors import UsageError
 from enpire.packs.finder import LOOP, unknown
-from enpire.session.values import duration, more_than_zero, positive
+from enpire.session.values import duration, more_than_zero, tokens
 
 DESCRIPTION = """\
 task NAME: ./tasks/NAME, made from the shortest task there is for the robot. It runs as it stands,
@@ -57,7 +57,7 @@ def add_options(parser: Parser) -> None:
     agents.add_argument(
         "--max-time", type=duration, metavar="TIME", help="that the agent may work: 30m, 2h"
     )
-    agents.add_argument("--max-tokens", type=positive, metavar="N", help="of its model")
+    agents.add_argument("--max-tokens", type=tokens, metavar="N", help="of its model")
     agents.add_argument("--max-dollars", type=more_than_zero, metavar="X", help="of its model")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from enpire.cli.options.parser import Parser
 from enpire.cli.options.twin import add_arms, add_task, arms_of, handling_of
 from enpire.errors import UsageError
-from enpire.session.values import more_than_zero, natural, positive
+from enpire.session.values import more_than_zero, natural, positive, seed_number
 
 if TYPE_CHECKING:
     from enpire.identification.arms import ArmsModel, Handling
@@ -48,7 +48,7 @@ def add_options(parser: Parser) -> None:
         metavar="N",
         help="motions that are judged, default 300; 0: a random motion",
     )
-    parser.add_argument("--seed", type=natural, default=0, metavar="N", help="of the search")
+    parser.add_argument("--seed", type=seed_number, default=0, metavar="N", help="of the search")
     parser.add_argument("--times", type=positive, default=1, metavar="N", help="played, default 1")
     parser.add_argument("--out", type=Path, metavar="DIR", help="recordings of the twin go here")
     parser.add_argument("--station", type=Path, metavar="STATION.toml", help="play it there")

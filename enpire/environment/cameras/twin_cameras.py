@@ -185,7 +185,7 @@ def _serve(
                 renderer.update_scene(data, camera)
                 images.append(renderer.render().copy())
             request.show(images)
-        except Exception as error:  # for who waits
+        except (Exception, SystemExit) as error:  # for who waits
             request.fail(error)
         del request  # it may be all that keeps a twin alive
     if renderer is not None:

@@ -2,30 +2,50 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import re
+from collections import Counter
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
 from enpire.environment.control.sensing import Readings
+from enpire.environment.core.faults import told_with_its_line
 from enpire.environment.core.task import Task
 from enpire.errors import PackError
-from enpire.types import Flags, Float32Array, FloatArray, Outcome, PredicateState, Verdict
+from enpire.types import (
+    Flags,
+    Float32Array,
+    FloatArray,
+    Frame,
+    Outcome,
+    Predicate,
+    PredicateState,
+    Verdict,
+)
 
 LARGEST = 1e20  # of what is seen
+_DRAWN: WeakSet[Task] = WeakSet()  # tasks that were seen to draw alike twice
 REAL = "fiu"  # NumPy's kinds of real numbers
+NAME = r"[\w.-]{1,100}"  # of a camera, and of its picture's file
+LONGEST_NAME = 100  # characters
+NUMBERS = (int, float, np.integer, np.floating, np.bool_)  # of a predicate
 
 
 def observed(task: Task, readings: Readings) -> Float32Array:
-    """What a task shows of readings (m), shape (m, obs).
+    """What a task shows of readings (m), shape (m, obs); in an array that no task writes into.
 
     Raises:
         PackError: it is of another shape than the task says, or of no real numbers.
     """
-    seen = task.observe(readings)
+    with told_with_its_line(task.folder):
+        seen = task.observe(readings)
     _require_shape(task, "observe", seen, (len(readings.joints), len(task.observation_names)))
     _require_numbers(task, "observe", seen)
-    return seen
+    with np.errstate(over="ignore"):  # infinite then, and refused
+        return np.array(seen, np.float32)
 
 
 def unusable(task: Task, seen: Float32Array) -> Verdict | None:
@@ -50,7 +70,8 @@ def numbers_of(seen: Float32Array) -> Float32Array:
 
 def looks_done(task: Task, readings: Readings) -> Flags:
     """Whether stations (m) look done; raises PackError for what is not true or false."""
-    done = task.looks_done(readings)
+    with told_with_its_line(task.folder):
+        done = task.looks_done(readings)
     _require_shape(task, "looks_done", done, (len(readings.joints),))
     kind = done.dtype if isinstance(done, np.ndarray) else type(done).__name__
     if kind != np.bool_:
@@ -62,6 +83,7 @@ def looks_done(task: Task, readings: Readings) -> Flags:
 
 def drawn_of(task: Task, rng: np.random.Generator) -> FloatArray:
     """An initial condition; raises PackError unless it has a number for each variation."""
+    again = None if task in _DRAWN else copy.deepcopy(rng)
     sample = np.asarray(task.sample(rng))
     _require_shape(task, "sample", sample, (len(task.variation_names),))
     _require_numbers(task, "sample", sample)
@@ -71,29 +93,98 @@ def drawn_of(task: Task, rng: np.random.Generator) -> FloatArray:
             f"{task.folder / 'task.py'}: sample returns {sample[bad[0]]} for "
             f"{task.variation_names[bad[0]]}"
         )
+    if again is not None and not np.array_equal(sample, task.sample(again)):
+        raise PackError(
+            f"{task.folder / 'task.py'}: sample draws otherwise for the same seed: draw from its "
+            "`rng` alone, and keep nothing from one draw to the next"
+        )
+    _DRAWN.add(task)
     return sample
+
+
+def probed(task: Task, probe: Any) -> Float32Array:
+    """Return a verifier's action (act,); raises PackError for what is none, ValueError for NaN."""
+    _require_shape(task, "verification_action", probe, (task.actions.size,))
+    _require_numbers(task, "verification_action", probe)
+    if not np.isfinite(probe).all():
+        raise ValueError("its verification_action is no finite number")
+    action: Float32Array = probe
+    return action
 
 
 def require_verdict(verdict: Verdict) -> None:
     """Raise TypeError or ValueError for a verdict that is none, or against its own evidence."""
     if not isinstance(verdict, Verdict) or not isinstance(verdict.outcome, Outcome):
         raise TypeError(f"its verdict is {verdict!r:.80}: a Verdict with an Outcome is needed")
+    if verdict.outcome is Outcome.ABORTED:  # it would count nowhere
+        raise ValueError("its verdict is aborted, as only a person or a budget ends an episode")
     for name in ("stage", "reason"):
         if not isinstance(text := getattr(verdict, name), str):
             raise TypeError(f"its verdict's {name} is {text!r:.80}: text is needed")
-    if verdict.outcome is Outcome.SUCCESS and verdict.failed:
-        raise ValueError(f"its verdict is a success, and {verdict.failed[0]} does not hold")
+    if not (verdict.stage.isprintable() and len(verdict.stage) <= LONGEST_NAME):
+        raise ValueError(f"its verdict's stage is {verdict.stage!r:.80}: a name is needed")
+    if not isinstance(verdict.frames, tuple | list):
+        raise TypeError(f"its frames are {verdict.frames!r:.80}: a tuple is needed")
+    for frame in verdict.frames:
+        _require_frame(frame)
+    if not isinstance(verdict.predicates, tuple | list):
+        raise TypeError(f"its predicates are {verdict.predicates!r:.80}: a tuple is needed")
+    for predicate in verdict.predicates:
+        _require_predicate(predicate)
+    for name, count in Counter(predicate.name for predicate in verdict.predicates).items():
+        if count > 1:  # tables and pages are by name
+            raise ValueError(f"its verdict has {count} predicates called {name}: one name each")
+    if verdict.outcome is Outcome.SUCCESS:
+        _require_shown(verdict)
     unsure = any(p.state is PredicateState.UNSURE for p in verdict.predicates)
     unknown = unsure and math.isnan(verdict.score)  # how far it came was not seen either
     if not (0.0 <= verdict.score <= 1.0 or unknown):
         raise ValueError(f"its score is {verdict.score!r:.80}: a share from 0 to 1 is needed")
-    for predicate in verdict.predicates:
-        for name in ("threshold", "accuracy"):
-            number = getattr(predicate, name)
-            if isinstance(number, bool | np.bool_):
-                raise TypeError(f"its {predicate.name} has {name} {number}: a number is needed")
-        if math.isnan(predicate.threshold):  # a measure may be none, which says unsure
-            raise ValueError(f"its {predicate.name} is held against a threshold of nan")
+
+
+def _require_shown(success: Verdict) -> None:
+    """Raise ValueError for a success that its own measures do not show."""
+    if success.failed:
+        raise ValueError(f"its verdict is a success, and {success.failed[0]} does not hold")
+    for predicate in success.predicates:
+        if math.isinf(predicate.value):  # as from a division by nought
+            raise ValueError(f"its verdict is a success, and {predicate.name} is infinite")
+
+
+def _require_frame(frame: Frame) -> None:
+    """Raise TypeError or ValueError for evidence that is no picture, or has no name of a file."""
+    if not isinstance(frame, Frame):
+        raise TypeError(f"{frame!r:.80} is among its frames: a Frame is needed")
+    if not (isinstance(frame.name, str) and re.fullmatch(NAME, frame.name)):
+        raise ValueError(f"a frame is called {frame.name!r:.80}: a camera's name is needed")
+    image = frame.image
+    plain = type(image) is np.ndarray and image.dtype == np.uint8 and image.ndim == 3
+    if not (plain and image.shape[2] == 3 and image.size):
+        what = f"{image.dtype} {image.shape}" if type(image) is np.ndarray else type(image).__name__
+        raise ValueError(f"its frame {frame.name} is {what}: uint8 (height, width, 3) is needed")
+
+
+def _require_predicate(predicate: Predicate) -> None:
+    """Raise TypeError or ValueError for a predicate whose parts are none."""
+    if not isinstance(predicate, Predicate):
+        raise TypeError(f"{predicate!r:.80} is among its predicates: a Predicate is needed")
+    name = predicate.name
+    named = isinstance(name, str) and name.strip() and name.isprintable()
+    if not (named and len(name) <= LONGEST_NAME):
+        raise ValueError(f"a predicate is called {name!r:.80}: a name on one line is needed")
+    if not isinstance(predicate.unit, str):
+        raise TypeError(f"its {name} has unit {predicate.unit!r:.80}: text is needed")
+    if not isinstance(predicate.at_least, bool | np.bool_):
+        raise TypeError(f"its {name} has at_least {predicate.at_least!r:.80}: true or false")
+    for part in ("value", "threshold", "accuracy"):
+        number = getattr(predicate, part)
+        truth = isinstance(number, bool | np.bool_) and part != "value"  # a measure may be one
+        if truth or not isinstance(number, NUMBERS):
+            raise TypeError(f"its {name} has {part} {number!r:.80}: a number is needed")
+    if not math.isfinite(predicate.threshold):  # a measure may be none, which says unsure
+        raise ValueError(f"its {name} is held against a threshold of {predicate.threshold}")
+    if predicate.accuracy < 0.0:
+        raise ValueError(f"its {name} has accuracy {predicate.accuracy}: 0 or more is needed")
 
 
 def _require_numbers(task: Task, method: str, value: Any) -> None:

@@ -14,8 +14,9 @@ from threading import Thread, get_ident
 from traceback import FrameSummary
 from typing import Any
 
-from enpire.errors import PackError
+from enpire.errors import PackError, error_text
 
+RAISED = (Exception, SystemExit)  # by code of others, which may not end this process
 LOOK_S = 0.05  # between looks at a call that is nearly out of time
 
 
@@ -48,7 +49,7 @@ def described(error: BaseException, folder: Path) -> str:
     """Describe an error in one line, for a person."""
     if isinstance(error, TookTooLong):
         return str(error)
-    return f"{where(error, folder)}: {type(error).__name__}: {error}"
+    return f"{where(error, folder)}: {' '.join(error_text(error).split())}"
 
 
 @contextmanager
@@ -58,7 +59,7 @@ def told_with_its_line(folder: Path) -> Iterator[None]:
         yield
     except PackError:
         raise
-    except Exception as error:
+    except RAISED as error:
         raise PackError(described(error, folder)) from error
 
 
@@ -116,8 +117,12 @@ def call_within[T](limit: CallLimit, call: Callable[[], T], folder: Path) -> T:
         watched.begin()
         try:
             answer.set_result(call())
-        except BaseException as error:  # for who waits
+        except RAISED as error:  # for who waits
             answer.set_exception(error)
+        except BaseException as error:  # no Ctrl-C, which comes to the first thread alone
+            answer.set_exception(
+                RuntimeError(error_text(error)).with_traceback(error.__traceback__)
+            )
 
     thread = Thread(target=run, name="judge", daemon=True)
     thread.start()

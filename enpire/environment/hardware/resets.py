@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from enpire.environment.control.sensing import Sensors
+from enpire.environment.core.answers import drawn_of
 from enpire.environment.core.task import Task
 from enpire.environment.hardware.cell import HardwareCell
 from enpire.environment.stations.episode_state import EpisodeState, StationPhase
@@ -27,7 +28,7 @@ class HardwareResets(Resets):
 
     def begin(self, row: int, running: EpisodeState, physical: bool) -> None:
         """Draw the initial condition; everything else is for `period_over`."""
-        self._drawn[row] = self.task.sample(running.streams.variation)
+        self._drawn[row] = drawn_of(self.task, running.streams.variation)
         if self.task.target_names:
             running.target = self._drawn[row][self._target]
         self._waiting.add(row)
@@ -113,7 +114,7 @@ class HardwareResets(Resets):
     def _place(self, row: int, running: EpisodeState) -> None:
         """Another try, with the next initial condition of the seed."""
         running.tries += 1
-        self._drawn[row] = self.task.sample(running.streams.variation)
+        self._drawn[row] = drawn_of(self.task, running.streams.variation)
         self._restore(row, running)
 
     def _wait(self, row: int, running: EpisodeState) -> None:

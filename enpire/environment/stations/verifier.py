@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from enpire.environment.cameras.camera import CameraView, VerifierCameras
 from enpire.environment.control.cartesian_control import CartesianControl
 from enpire.environment.control.sensing import Readings
 from enpire.environment.control.step_scheduler import StepScheduler
-from enpire.environment.core.answers import require_verdict
+from enpire.environment.core.answers import probed, require_verdict
 from enpire.environment.core.faults import TOO_LONG, WatchedCall, call_within, expire
 from enpire.environment.core.task import Evidence, Task, Watched
 from enpire.environment.stations.episode_state import EpisodeState
+from enpire.errors import printable
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray, Outcome, Predicate, Verdict
 
@@ -70,7 +73,7 @@ class Verifier:
         )
         looks = self.verifier_cameras is not None and self.task.verifies_views
         if probe is not None:
-            action[:] = probe
+            action[:] = probed(self.task, probe)
             if looks and self.task.watch(evidence):
                 self._watch(row, state, evidence)
         elif looks:
@@ -82,6 +85,7 @@ class Verifier:
     def _judged(self, state: EpisodeState, verdict: Verdict) -> None:
         """The end of an episode, or of an attempt; a verdict that makes no sense raises."""
         require_verdict(verdict)
+        verdict = replace(verdict, reason=printable(" ".join(verdict.reason.split())))
         if verdict.outcome is Outcome.FAILURE and state.attempt < state.job.attempts:
             state.again = True
         else:

@@ -18,6 +18,7 @@ NOTHING = 1e-8  # LeRobot adds so much to a spread: what is not more is rounding
 LARGEST_EPS = 0.1  # that a spread is divided by more
 FRACTIONS = (".mean", ".std")  # statistics that whole numbers would cut off
 MODES = "normalization_mapping"
+PASSED_ON = "IDENTITY"  # the mode of what is not normalised
 NEEDS = {  # of a mode, the statistics that it takes
     "MEAN_STD": ("mean", "std"),
     "MIN_MAX": ("min", "max"),
@@ -76,10 +77,11 @@ def require_steps(name: str, said: Any, modes: Mapping[str, str | None]) -> None
         for config in (step.get("config") or {} for step in steps):
             about = (config.get("features") or {}).get(feature)
             done = about and (config.get("norm_map") or {}).get(about.get("type"))
-            if done and mode and done != mode:
+            if done and done != (mode or PASSED_ON):
                 raise PolicyError(
                     f"{name} normalises {feature} by {done}, and {MODES} of the config says "
-                    f"{mode}: it learned on one of them. Save the policy again, with its processors"
+                    f"{mode or 'nothing of it'}: it learned on one of them. Save the policy again, "
+                    "with its processors"
                 )
 
 

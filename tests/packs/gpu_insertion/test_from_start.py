@@ -65,5 +65,5 @@ def test_the_hands_begin_open_above_the_card_each_time_elsewhere(stations: Stati
 
 def test_its_hands_open_and_shut(stations: Stations) -> None:
     """Where the harness keeps jaws shut, nothing could be fetched."""
-    assert stations.task.kept == {}
+    assert stations.task.fixed_action_dims == {}
     assert stations.task.target_names == (), "it is reset fast only"
