@@ -220,7 +220,12 @@ ALL = (
         "--calibration says in what joint positions are",
         a_dataset,
     ),
-    one("another rate", (*IMPORT, "d", "r", "--task", TOY, "--fps", "1e300"), "out of range", a_dataset),
+    one(
+        "another rate",
+        (*IMPORT, "d", "r", "--task", TOY, "--fps", "1e300"),
+        "out of range",
+        a_dataset,
+    ),
     one("a recipe that is none", ("recipes", "show", "residal_rl"), "did you mean residual_rl"),
     one("a recipe of no file", ("recipes", "show", "./no.py"), "is not there"),
     one(
