@@ -243,7 +243,7 @@ ALL = (
     one("a mode that is none", normaliser(AFTER, norm_map={"ACTION": "ZSCORE"}), "by ZSCORE"),
     one("a mode that passes on", normaliser(AFTER, norm_map={"ACTION": "IDENTITY"}), "by IDENTITY"),
     one("another mode seen", normaliser(BEFORE, norm_map={"STATE": "MIN_MAX"}), "by MIN_MAX"),
-    one("a config of another mode", config(normalization_mapping={"ACTION": "MIN_MAX"}), "MIN_MAX"),
+    one("a config of another mode", config(normalization_mapping={"ACTION": "MIN_MAX"}), "nothing"),
     one("a spread of rounding", statistic("postprocessor", "std", 1e-12), "none at all"),
     one("an eps of NaN", normaliser(AFTER, eps=float("nan")), "eps = nan"),
     one("an eps below nought", normaliser(BEFORE, eps=-1.0), "eps = -1"),
