@@ -248,8 +248,19 @@ def schema_of(path: Path) -> pa.Schema:
         raise _unreadable(path, error) from error
 
 
-def read_frames(folder: Path, description: Description, columns: Sequence[str]) -> Frames:
+def read_frames(
+    folder: Path,
+    description: Description,
+    columns: Sequence[str],
+    optional: Sequence[str] = (),
+) -> Frames:
     """Some columns of all frames, where these belong being one another's proof.
+
+    Args:
+        folder: The dataset's.
+        description: What it says of itself.
+        columns: Each of them is needed.
+        optional: Those of them are read, too, that every file has.
 
     Raises:
         StoreError: a file is missing or broken; episodes overlap, are empty, or their frames are
@@ -257,7 +268,9 @@ def read_frames(folder: Path, description: Description, columns: Sequence[str]) 
     """
     extents = _extents(folder, description)
     files = tuple(dict.fromkeys(extent.file for extent in extents))
-    tables = [read_table(path, [*columns, *PLACES]) for path in files]
+    everywhere = set.intersection(*(set(columns_of(path)) for path in files))
+    more = [name for name in optional if name in everywhere - set(columns)]
+    tables = [read_table(path, [*columns, *more, *PLACES]) for path in files]
     try:
         table = pa.concat_tables(tables, promote_options="permissive")
     except (pa.ArrowException, UnicodeDecodeError) as error:

@@ -11,7 +11,16 @@ import numpy as np
 
 from enpire.datasets import compatibility, notices, success_columns
 from enpire.datasets.camera_columns import CameraColumns, Shown
-from enpire.datasets.columns import ACTION, ENVIRONMENT, PICTURES, POLICY, SEED, STATE, WHOLE
+from enpire.datasets.columns import (
+    ACTION,
+    ENVIRONMENT,
+    PICTURES,
+    POLICY,
+    REWARD,
+    SEED,
+    STATE,
+    WHOLE,
+)
 from enpire.datasets.compatibility import Allowed, Chosen, TaskInterface
 from enpire.datasets.folder import (
     Description,
@@ -100,7 +109,7 @@ def demonstrations(
         moved,
         twice,
         notices.cut_off(source.frames, good),
-        notices.rewarded(source.frames, source.about.features, good),
+        notices.rewarded(source.frames, good),
         *notices.noticed(
             meaning.frames,
             source.about,
@@ -193,7 +202,7 @@ def _read(
     more = notices.more_columns(features)
     beside = _beside(features, wanted, arms)
     columns = list(dict.fromkeys([seen, ACTION, *beside, *success, *told, *more, *pointing]))
-    frames = read_frames(folder, about, columns)
+    frames = read_frames(folder, about, columns, (REWARD,))
     even = require_paced(frames, (fps, about.fps))
     notices.require_ends(frames, features)
     require_pointed(frames, about, pointing)

@@ -32,7 +32,7 @@ HARDLY, LITTLE = 0.2, 0.1  # a gripper moves, at least; and the share of how far
 
 def more_columns(features: Mapping[str, Any]) -> list[str]:
     """The columns that are looked at here, of the ones that there are."""
-    return [name for name in (DONE, TASK, REWARD) if name in features]
+    return [name for name in (DONE, TASK) if name in features]
 
 
 def require_ends(frames: Frames, features: Mapping[str, Any]) -> None:
@@ -67,9 +67,9 @@ def cut_off(frames: Frames, good: Sequence[bool]) -> str:
     )
 
 
-def rewarded(frames: Frames, features: Mapping[str, Any], good: Sequence[bool]) -> str:
+def rewarded(frames: Frames, good: Sequence[bool]) -> str:
     """Tell of rewards of 0 and 1 that mark other episodes than the successes (good) are."""
-    if REWARD not in features:
+    if REWARD not in frames.table.column_names:
         return ""
     try:
         rewards = frames.single(REWARD)

@@ -65,7 +65,7 @@ def test_arm_tracker_and_simulator_over_the_wire(folder) -> None:
                 assert seen is not None
                 assert seen.rotation[0] @ seen.rotation[0].T == pytest.approx(np.eye(3), abs=1e-6)
                 scene = np.array([0.2, 0.03, 0.1, 0, 0, 0, 0, 1, 1, 0.01])
-                scenery.place(scene)
+                scenery.set_initial_state(scene)
                 assert until(lambda: scenery.placed)
                 assert until(
                     lambda: np.linalg.norm(scenery.objects().position[0, :2] - scene[:2]) < 0.01

@@ -106,7 +106,9 @@ def run(options: Namespace) -> int:
     kept = None
     if matrices is not None:
         kept = certificate.write(folder, packs, rows, matrices, versions())
-        print(f"kept in {kept}" if kept else f"not kept: {folder} cannot be written to")
+        said = "not certified, a bar is missed" if missed else "certified"
+        where = f"kept in {kept}" if kept else f"not kept: {folder} cannot be written to"
+        print(f"{said}: {where}")
     if options.json:
         print_json(
             {

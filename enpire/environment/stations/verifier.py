@@ -117,7 +117,7 @@ class Verifier:
         self._scheduler.hold(row)
         state.looks += 1
         state.look = self.verifier_cameras.look(row, Evidence(readings, period).elapsed, judge)
-        expire(state.look, TOO_LONG, call, f"{task.folder / 'task.py'}: judge_views")
+        expire(state.look, TOO_LONG, call, f"{task.folder / 'task.py'}: verify_views")
         state.look.add_done_callback(lambda _: self._scheduler.release(row))
 
 

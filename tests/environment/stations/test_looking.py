@@ -239,7 +239,7 @@ def test_judging_that_takes_too_long_is_not_waited_for(monkeypatch: pytest.Monke
     stations.begin(0, Job(0, Purpose.EVALUATION, Demonstrations(stations.task), "p"))
     (episode,) = run_out(stations)
     verifier_cameras.go.set()
-    assert episode.verdict.reason.endswith("judge_views: no verdict after 0.3 s")
+    assert episode.verdict.reason.endswith("verify_views: no verdict after 0.3 s")
     assert stations.idle == []
 
 

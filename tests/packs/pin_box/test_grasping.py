@@ -42,7 +42,7 @@ def on_the_face(x: float, y: float, _: float) -> Pin:
 
 
 @pytest.mark.parametrize(
-    ("kind", "set_initial_state", "seats"),
+    ("kind", "place", "seats"),
     [
         (in_tray, (-0.13, 0.05, 0.3), True),
         (in_tray, (-0.13, -0.05, np.pi), False),  # the wrong way round for the arm

@@ -58,7 +58,7 @@ def test_one_view_is_not_enough(fastened: Shot, camera: int) -> None:
 
 
 @pytest.mark.parametrize("camera", [0, 1])
-@pytest.mark.parametrize("set_initial_state", ["label", "tip"])
+@pytest.mark.parametrize("place", ["label", "tip"])
 def test_what_hides_it_leaves_more_open_and_is_never_believed(
     fastened: Shot, camera: int, place: str
 ) -> None:
@@ -98,7 +98,7 @@ def test_a_head_that_has_tipped_over_between_the_pads_is_found(
 
 
 @pytest.mark.parametrize(
-    ("turn", "set_initial_state"),
+    ("turn", "place"),
     [
         ((-0.165, -0.386, -0.691), (1.2, -5.7, 1.6)),
         ((0.114, -0.859, 0.478), (-6.7, 3.7, 2.6)),
