@@ -317,7 +317,9 @@ class TaskExamination:
         return Job(whole.seed, Purpose.DEMONSTRATION, controller, name)
 
     def _seeds(self, name: str, number: int) -> list[int]:
-        return list(islice(stream(0, f"certification {name}"), number))
+        """Return seeds of one kind; a certificate has its own, on which nobody tunes a pack."""
+        kind = "certification" if self.counts == FULL else "check"
+        return list(islice(stream(0, f"{kind} {name}"), number))
 
     def _jobs(self, name: str, controller: Controller, number: int) -> list[Job]:
         seeds = self._seeds(name, number)
