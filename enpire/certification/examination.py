@@ -29,7 +29,7 @@ from enpire.environment import (
     Stations,
 )
 from enpire.environment.cameras.twin_cameras import NoGraphics, TwinVerifierCameras
-from enpire.environment.core.answers import drawn_of
+from enpire.environment.core.answers import drawn_of, looks_done, observed
 from enpire.errors import PackError
 from enpire.rollout.evaluation.seeds import stream
 from enpire.rollout.evaluation.statistics import Confusion
@@ -361,8 +361,8 @@ def require_fit(stations: Stations) -> None:
     stations.sensors.begin(0, np.random.default_rng(0))
     row = np.array([0])
     readings, _ = stations.sensors.read(row, [0])
-    _require(file, "observe", np.shape(task.observe(readings)), (1, len(task.observation_names)))
-    _require(file, "looks_done", np.shape(task.looks_done(readings)), (1,))
+    observed(task, readings)
+    looks_done(task, readings)
     demonstrator = task.demonstrator(np.random.default_rng(0))
     _require(
         file, "the demonstrator's act", np.shape(demonstrator.act(readings)), (task.actions.size,)

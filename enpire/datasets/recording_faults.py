@@ -122,9 +122,10 @@ def _exchanged(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> str:
     if len(pairs) < OTHERS:
         return ""
     lows, highs = (np.array([end(seen, axis=0) for _, seen in pairs]) for end in (np.min, np.max))
+    least, most = np.partition(lows, 1, axis=0)[:2], -np.partition(-highs, 1, axis=0)[:2]
     for i, (_, seen) in enumerate(pairs):
-        others = np.arange(len(pairs)) != i
-        low, high = lows[others].min(axis=0), highs[others].max(axis=0)
+        low = np.where(lows[i] == least[0], least[1], least[0])  # of the others
+        high = np.where(highs[i] == most[0], most[1], most[0])
         room = ROOM * (high - low)
         within = (seen[:, :, None] >= low - room) & (seen[:, :, None] <= high + room)
         share = within.mean(axis=0)  # (entry, whose range)

@@ -149,14 +149,9 @@ class Ros2Server:
         self._description = node.create_publisher(String, "robot_description", latched())
         self._description.publish(String(data=urdf(station.robot, settings)))
         self._listen(
-            node,
-            Float64MultiArray,
-            INITIAL_STATE,
-            lambda m: ("set_initial_state", np.array(m.data)),
+            node, Float64MultiArray, INITIAL_STATE, lambda m: (INITIAL_STATE, np.array(m.data))
         )
-        self._listen(
-            node, Float64MultiArray, PHYSICS, lambda m: ("randomize_physics", np.array(m.data))
-        )
+        self._listen(node, Float64MultiArray, PHYSICS, lambda m: (PHYSICS, np.array(m.data)))
         self._listen(node, String, settings.fixture, lambda m: ("operate", m.data), latched())
         self._controllers = LifecycleNode(
             settings.controller, namespace=settings.namespace, context=self._spinning.context
@@ -191,7 +186,7 @@ class Ros2Server:
         """Take what has come, and say how things are; now: monotonic ns."""
         while self._asked:
             what, data = self._asked.popleft()
-            if what in ("set_initial_state", "randomize_physics", "operate"):
+            if what in (INITIAL_STATE, PHYSICS, "operate"):
                 self._simulator(what, data)
             elif what == "accept":
                 self._controller.follower.accept(data)
@@ -261,10 +256,10 @@ class Ros2Server:
 
     def _simulator(self, what: str, data: Any) -> None:
         try:
-            if what == "set_initial_state":
+            if what == INITIAL_STATE:
                 self._cell.set_initial_state(data)
                 self._number += 1
-            elif what == "randomize_physics":
+            elif what == PHYSICS:
                 self._cell.randomize_physics(data)
             else:
                 self._cell.operate(tuple(filter(None, data.split(","))))

@@ -107,8 +107,7 @@ def run(options: Namespace) -> int:
     if matrices is not None:
         kept = certificate.write(folder, packs, rows, matrices, versions())
         said = "not certified, a bar is missed" if missed else "certified"
-        where = f"kept in {kept}" if kept else f"not kept: {folder} cannot be written to"
-        print(f"{said}: {where}")
+        print(f"{said}: kept in {kept}" if kept else f"not kept: {folder} cannot be written to")
     if options.json:
         print_json(
             {
