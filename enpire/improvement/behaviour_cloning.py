@@ -28,6 +28,7 @@ from enpire.policies import (
     FlowSpec,
     PicturePolicy,
     PictureSpec,
+    StateEstimator,
 )
 from enpire.policies.device import device, mixed
 from enpire.policies.levels import levels_shown
@@ -62,7 +63,7 @@ class Training:
 
 
 @dataclass(frozen=True, slots=True)
-class Fit[P: ChunkPolicy | FlowPolicy | PicturePolicy]:
+class Fit[P: ChunkPolicy | FlowPolicy | PicturePolicy | StateEstimator]:
     """A trained policy and how training went."""
 
     policy: P
@@ -220,7 +221,7 @@ def _augmented(pictures: Tensor, training: Training, generator: torch.Generator)
     return pictures
 
 
-def fit[P: ChunkPolicy | FlowPolicy | PicturePolicy](
+def fit[P: ChunkPolicy | FlowPolicy | PicturePolicy | StateEstimator](
     policy: P,
     data: Examples,
     training: Training,

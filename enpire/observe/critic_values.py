@@ -15,7 +15,7 @@ import torch
 from enpire.errors import PolicyError
 from enpire.policies import load
 from enpire.policies.best_of import BestOfPolicy
-from enpire.policies.composed import eyes
+from enpire.policies.kinds import eyes
 from enpire.store import Run
 from enpire.store.weights import Tensors
 from enpire.types import Episode, Float32Array, FloatArray

@@ -12,7 +12,7 @@ from enpire.errors import PolicyError, StoreError, UsageError
 from enpire.observe import account
 from enpire.observe.trust import distrusted
 from enpire.packs.finder import sets_joints
-from enpire.policies import LeRobotPolicy, PicturePolicy, Policy, base_of
+from enpire.policies import LeRobotPolicy, PicturePolicy, Policy, base_of, eyes
 from enpire.policies.lerobot import find_folder
 from enpire.policies.lerobot.folder import why_none
 from enpire.policies.remote import RemotePolicy, is_address
@@ -132,4 +132,4 @@ def require_fit(policy: Policy, stations: StationBackend, name: str) -> None:
 def images(policy: Policy) -> int:
     """Size of the pictures that it sees [px]; 0 for one that sees none."""
     base = base_of(policy)
-    return base.spec.size if isinstance(base, SEEING) else 0
+    return base.spec.size if isinstance(base, RemotePolicy) else eyes(policy)[1]

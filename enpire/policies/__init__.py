@@ -3,9 +3,10 @@
 from enpire.policies.best_of import BestOfPolicy, Chooser, ChooserSpec, CriticEnsemble
 from enpire.policies.chunk import ChunkPolicy
 from enpire.policies.chunk_sampler import Base, ChunkSampler
-from enpire.policies.composed import BASES, Composed, base_of, eyes
+from enpire.policies.composed import BASES, Composed, base_of
+from enpire.policies.estimated import EstimatedPolicy
 from enpire.policies.flow import FlowPolicy
-from enpire.policies.kinds import load, metadata
+from enpire.policies.kinds import eyes, load, metadata
 from enpire.policies.lerobot import LeRobotPolicy, LeRobotSpec
 from enpire.policies.picture import PicturePolicy
 from enpire.policies.policy import Policy, Spec
@@ -15,6 +16,7 @@ from enpire.policies.residual import Correction, CorrectionSpec, ResidualPolicy
 from enpire.policies.skill import SkillPolicy, SkillSpec
 from enpire.policies.spec import ChunkSpec, FlowSpec, PictureSpec, shape_for, shape_of
 from enpire.policies.specialist import Quick, SpecialistPolicy, SpecialistSpec
+from enpire.policies.state_estimator import StateEstimator
 from enpire.policies.steered import NoiseSteering, SteeredPolicy, SteeringSpec
 from enpire.policies.variation import variations
 from enpire.policies.vision import ObservationMask
@@ -32,6 +34,7 @@ __all__ = [
     "Correction",
     "CorrectionSpec",
     "CriticEnsemble",
+    "EstimatedPolicy",
     "FlowPolicy",
     "FlowSpec",
     "LeRobotPolicy",
@@ -51,6 +54,7 @@ __all__ = [
     "Spec",
     "SpecialistPolicy",
     "SpecialistSpec",
+    "StateEstimator",
     "SteeredPolicy",
     "SteeringSpec",
     "base_of",

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
@@ -89,13 +88,12 @@ class Composed[H: nn.Module]:
 
     def sampler_on(self, stations: StationBackend) -> ChunkSampler:
         """How the base is asked; raises PolicyError where it cannot act, or sees nothing."""
-        seen = seen_there(stations, *eyes(self.base))
+        seen = seen_there(stations, *eyes_of(self.base))
         return self.base.sampler(instruction(stations), seen)
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """The tensors of the base under `base/`, and of the head under `head/`."""
-        parts = {"base": self.base.tensors(), "head": weights(self.head)}
-        return {f"{part}/{name}": t for part, own in parts.items() for name, t in own.items()}
+        return joined({"base": self.base.tensors(), "head": weights(self.head)})
 
     @classmethod
     def load(cls, spec: str, tensors: Mapping[str, NDArray[Any]]) -> Self:
@@ -105,8 +103,8 @@ class Composed[H: nn.Module]:
             raise PolicyError(
                 f"a {cls.kind} policy on one of kind {said.kind!r}; known are {', '.join(BASES)}"
             )
-        base = BASES[said.kind].load(said.base, _under("base/", tensors))
-        return cls(base, with_weights(cls.made(said.head), _under("head/", tensors)))
+        base = BASES[said.kind].load(said.base, part_of("base", tensors))
+        return cls(base, with_weights(cls.made(said.head), part_of("head", tensors)))
 
 
 def base_of[P: Policy | None](policy: P) -> P | Base:
@@ -114,13 +112,19 @@ def base_of[P: Policy | None](policy: P) -> P | Base:
     return policy.base if isinstance(policy, Composed) else policy
 
 
-def eyes(policy: Policy) -> tuple[tuple[str, ...], int]:
-    """The cameras that a policy looks through, and the size of its pictures [px], 0 for none."""
-    base = base_of(policy)
+def eyes_of(base: Policy) -> tuple[tuple[str, ...], int]:
+    """See `kinds.eyes`: of a policy that stands on no other."""
     if isinstance(base, PicturePolicy | LeRobotPolicy):
         return base.spec.cameras, base.spec.size
     return (), 0
 
 
-def _under(prefix: str, tensors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[np.generic]]:
+def joined(parts: Mapping[str, Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    """The tensors of several parts, by their names under the part's."""
+    return {f"{part}/{name}": t for part, own in parts.items() for name, t in own.items()}
+
+
+def part_of(part: str, tensors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The tensors of one part: see `joined`."""
+    prefix = f"{part}/"
     return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from enpire.errors import PolicyError
 from enpire.policies.best_of import BestOfPolicy
 from enpire.policies.chunk import ChunkPolicy
+from enpire.policies.composed import base_of, eyes_of
+from enpire.policies.estimated import EstimatedPolicy
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.lerobot import LeRobotPolicy
 from enpire.policies.picture import PicturePolicy
@@ -27,6 +29,7 @@ KINDS: dict[str, type[Policy]] = {
         ChunkPolicy,
         FlowPolicy,
         PicturePolicy,
+        EstimatedPolicy,
         SkillPolicy,
         ProgramPolicy,
         LeRobotPolicy,
@@ -57,3 +60,10 @@ def load(metadata: Mapping[str, str], tensors: Mapping[str, NDArray[Any]]) -> Po
         known = ", ".join(KINDS)
         raise PolicyError(f"a policy of kind {kind!r}; this version knows: {known}")
     return KINDS[kind].load(metadata["spec"], tensors)
+
+
+def eyes(policy: Policy) -> tuple[tuple[str, ...], int]:
+    """The cameras that a policy looks through, and the size of its pictures [px], 0 for none."""
+    if isinstance(policy, EstimatedPolicy):
+        return policy.estimator.spec.cameras, policy.estimator.spec.size
+    return eyes_of(base_of(policy))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 GIVEN = "given"  # the recipe of a policy that nothing here has made
 FINETUNE = "finetune"
-FROM_HELP, FROM_PICTURES = "replay_bc", "dagger"
+FROM_HELP, FROM_PICTURES = "replay_bc", "state_estimation"
 UNTRACKED = "recover"  # from pictures, where demonstrations have nothing of a tracker's
 BEGINS = ("policy", "demonstrations_of")  # settings that name where it is
 
@@ -59,6 +59,8 @@ def warm_start_settings(given: dict[str, Any]) -> dict[str, Any]:
     elif (goes | given).get("images"):
         untracked = "demonstrations_of" in paths and not _tracked(paths["demonstrations_of"])
         goes.setdefault("recipe", UNTRACKED if untracked else FROM_PICTURES)
+        if not untracked and goes["recipe"] == (goes | given)["recipe"]:
+            goes["first_recipe"] = FROM_PICTURES
     return goes | given | paths
 
 

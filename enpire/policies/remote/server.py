@@ -23,7 +23,8 @@ from enpire.environment import PolicyCameras, StationBackend, instruction
 from enpire.errors import PolicyError, UsageError
 from enpire.policies.asynchronous import inferring
 from enpire.policies.chunk_sampler import Answers
-from enpire.policies.composed import BASES, eyes
+from enpire.policies.composed import BASES
+from enpire.policies.kinds import eyes
 from enpire.policies.policy import Policy
 from enpire.policies.policy_runner import ChunkRequest, PolicyController, PolicyState
 from enpire.policies.remote.client import TOKEN, token_said
