@@ -57,10 +57,10 @@ def warm_start_settings(given: dict[str, Any]) -> dict[str, Any]:
     if given.get("helper"):
         goes.setdefault("recipe", FROM_HELP)
     elif (goes | given).get("images"):
-        untracked = "demonstrations_of" in paths and not _tracked(paths["demonstrations_of"])
-        goes.setdefault("recipe", UNTRACKED if untracked else FROM_PICTURES)
-        if not untracked and goes["recipe"] == (goes | given)["recipe"]:
-            goes["first_recipe"] = FROM_PICTURES
+        if "demonstrations_of" in paths and not _tracked(paths["demonstrations_of"]):
+            goes.setdefault("recipe", UNTRACKED)
+        elif "recipe" not in goes | given:
+            goes |= {"recipe": FROM_PICTURES, "first_recipe": FROM_PICTURES}
     return goes | given | paths
 
 

@@ -72,7 +72,9 @@ def some() -> list[Episode]:
 
 SEARCHES = "heuristic"  # trains nothing and draws nothing: it looks at what was tried
 OF_LEROBOT = "finetune"  # needs a policy of LeRobot's: `test_finetune` holds it to the same
-OF_CAMERAS = "dagger"  # needs policies that see: `test_dagger` holds it to the same
+OF_CAMERAS = (
+    "state_estimation"  # needs policies that see: `test_state_estimation` holds it to the same
+)
 TRAINS = [n for n in recipes.names() if n not in (SEARCHES, OF_LEROBOT, OF_CAMERAS)] + [
     "bc to flow",
     "replay_bc to chunk",

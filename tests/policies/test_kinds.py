@@ -32,7 +32,7 @@ def test_a_file_without_a_kind_is_a_chunk_policy() -> None:
     [
         (
             {"kind": "oracle", "spec": "{}"},
-            "'oracle'; this version knows: chunk, flow, picture, skill",
+            "'oracle'; this version knows: chunk, flow, picture, estimated",
         ),
         ({}, "shape"),
     ],

@@ -22,7 +22,7 @@ from tests.store.samples import episode
         ({}, None),
         ({"images": 0, "helper": ""}, None),
         ({"helper": "keyboard"}, "replay_bc"),
-        ({"images": 64}, "dagger"),
+        ({"images": 64}, "state_estimation"),
         ({"images": 64, "helper": "script"}, "replay_bc"),
         ({"images": 64, "recipe": "bc"}, "bc"),
         ({"helper": "script", "recipe": "rlpd"}, "rlpd"),
@@ -32,7 +32,7 @@ def test_who_is_helped_or_sees_learns_from_that(given: dict[str, Any], recipe: s
     assert warm_start_settings(given).get("recipe") == recipe
 
 
-@pytest.mark.parametrize(("seen", "recipe"), [(0.5, "dagger"), (np.nan, "recover")])
+@pytest.mark.parametrize(("seen", "recipe"), [(0.5, "state_estimation"), (np.nan, "recover")])
 def test_only_a_tracker_can_teach_who_sees(tmp_path: Path, seen: float, recipe: str) -> None:
     shown = episode("e0", 4, purpose=Purpose.DEMONSTRATION)
     shown = replace(shown, observations=np.full_like(shown.observations, seen))

@@ -38,6 +38,10 @@ from enpire.policies import (
 from enpire.types import Episode
 
 BLIND = "state_estimation teaches policies that see by cameras: --images 64"
+ALL_FELT = (
+    "state_estimation: nothing of what is observed comes from a tracker, so there is nothing to "
+    "estimate: --recipe replay_bc"
+)
 NOW = (0,)  # lags of critics: estimates are of the newest observation alone
 
 
@@ -56,6 +60,8 @@ class StateEstimation:
         """See `Collector.require`: raise UsageError where policies see nothing by cameras."""
         if stations.policy_cameras is None:
             raise UsageError(BLIND)
+        if len(stations.policy_cameras.felt) == stations.observation_size:
+            raise UsageError(ALL_FELT)
 
     def collect(self, asked: Collection) -> Iterator[Job | None]:
         """See `Collector.collect`: the policy alone."""
@@ -66,6 +72,8 @@ class StateEstimation:
         spec = given.spec
         if not isinstance(spec, PictureSpec):
             raise RecipeError(BLIND)
+        if len(spec.felt) == spec.observation:
+            raise RecipeError(ALL_FELT)
         followed = [episode for episode in given.episodes if tracked(episode)]
         known = known_well(followed)
         if not known:
@@ -91,11 +99,6 @@ class StateEstimation:
         data = seen_examples(followed, spec, torch.ones(sum(map(len, followed))))
         torch.manual_seed(given.seed)
         estimator = StateEstimator(spec)
-        if not estimator.told:
-            raise RecipeError(
-                "state_estimation: nothing of what is observed comes from a tracker, so cameras "
-                "add nothing to it: --recipe replay_bc"
-            )
         of = scales(data)
         estimator.mean.copy_(of.mean)
         estimator.std.copy_(of.std.clamp_min(MIN_STD))
