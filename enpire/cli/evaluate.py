@@ -113,7 +113,9 @@ def run(options: Namespace) -> int:
         print(f"pass@{k}, up to {k} attempts an episode: {account.text(figures['pass_at'][k])}")
     if speed := throughput.text(figures["speed"]):
         print(speed)
-    print(f"outcomes {figures['outcomes']}, MRU {figures['mru']:.0%}")
+    print(
+        f"outcomes {figures['outcomes']}; robots executed {figures['mru']:.0%} of their time (MRU)"
+    )
     for note in measured.notes:
         print(note)
     for title in ("failures_by_predicate", "failures_by_stage"):

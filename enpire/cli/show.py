@@ -162,7 +162,8 @@ def _print(run: Run, figures: dict[str, Any], console: Console) -> None:
     console.print(head, soft_wrap=True)
     console.print(
         f"robot-hours {figures['robot_hours']:.2f} (sealed: {figures['robot_hours_sealed']:.2f}), "
-        f"MRU {figures['mru']:.0%}; start {account.text(figures['start'])}",
+        f"robots executed {figures['mru']:.0%} of their time (MRU); "
+        f"start {account.text(figures['start'])}",
         soft_wrap=True,
     )
     console.print(_spent(figures["robot_s_by_phase"], figures["at_work"]), soft_wrap=True)

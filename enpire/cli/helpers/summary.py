@@ -55,8 +55,8 @@ def summary(run: Run, figures: dict[str, Any], command: str) -> str:
         f"{figures['episodes']} episodes, "
         f"sealed evaluations {figures['sealed_attempts']}",
         f"robot-hours {figures['robot_hours']:.2f} (sealed: {figures['robot_hours_sealed']:.2f}), "
-        f"MRU {figures['mru']:.0%}, {figures['at_work']:.0%} at work of the time not resetting or "
-        f"aside, {figures['wall_s'] / 60:.1f} min on the clock",
+        f"{figures['wall_s'] / 60:.1f} min on the clock; robots executed {figures['mru']:.0%} of "
+        f"their time (MRU), {figures['at_work']:.0%} without resets and stations aside",
         f"recorded in {run.folder}",
     ]
     if speed := throughput.text(figures["speed"]):

@@ -1,4 +1,4 @@
-"""A network learns to say what a tracker says, so that a policy learned with one sees by cameras.
+"""Learn to tell from pictures what a tracker says, and act on that as a policy with a tracker does.
 
 A policy that is told what a tracker says learns far more from the same demonstrations than one
 that sees by cameras. What is missing is the tracker. All episodes show what it said beside
