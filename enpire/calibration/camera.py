@@ -13,13 +13,14 @@ import tomli_w
 
 from enpire.errors import PackError
 from enpire.packs.toml import Table
+from enpire.pinhole import folds, in_picture
 from enpire.types import Flags, FloatArray, Image
 
 WORLD = "world"
 MIDDLE = 0.1  # share of a picture at either edge that no lens's centre is in
 SHORTEST, LONGEST = 0.1, 100.0  # a lens is, in the picture's longer side
 SQUEEZED = 1.5  # pixels may be wider than high, where a picture was squeezed to another shape
-BENT = 50.0  # the k3 of a wide lens at most
+BENT, ASKEW = 50.0, 0.1  # the k3 of a wide lens, and any p, at most
 RMS, OFF, TURNED = 20.0, 0.1, 0.2  # of what is no calibration any more [px, m, rad]
 
 
@@ -62,12 +63,18 @@ class CameraCalibration:
         from scipy.spatial.transform import Rotation
 
         turn = Rotation.from_quat(self.quaternion, scalar_first=True)
-        seen = turn.inv().apply(places - np.array(self.position))
-        before = seen[:, 2] > 0.0
-        pixels = seen @ self.matrix.T
-        pixels = pixels[:, :2] / np.where(before, pixels[:, 2], 1.0)[:, None]
-        shown: Flags = before & ((pixels >= 0) & (pixels < (self.width, self.height))).all(axis=1)
-        return shown
+        return in_picture(turn.inv().apply(places - np.array(self.position)), *self.edges)
+
+    @property
+    def edges(self) -> tuple[FloatArray, FloatArray]:
+        """Tangents of the angles to its picture's left and upper, and right and lower edge."""
+        centre, focal = np.array(self.centre), np.array(self.focal)
+        return -centre / focal, (np.array([self.width, self.height]) - centre) / focal
+
+    @property
+    def folds(self) -> bool:
+        """Whether its lens brings two rays to one place of its picture, as no lens does."""
+        return folds(self.distortion, *self.edges)
 
     def straightener(self, focal: float, width: int, height: int) -> Callable[[Image], Image]:
         """Makes of its pictures those of a pinhole without distortion in the same place.
@@ -163,7 +170,8 @@ def _camera(table: Table, arms: tuple[str, ...]) -> CameraCalibration:
         )
     distortion = table.numbers("distortion", 5)
     table.require_within("distortion", distortion, BENT, "(k1, k2, p1, p2, k3)")
-    return CameraCalibration(
+    table.require_within("distortion's p1 and p2", distortion[2:4], ASKEW, "(k1, k2, p1, p2, k3)")
+    found = CameraCalibration(
         mount=mount,
         width=size[0],
         height=size[1],
@@ -179,6 +187,13 @@ def _camera(table: Table, arms: tuple[str, ...]) -> CameraCalibration:
         position_deviation=_deviation(table, "position_deviation", OFF, "m, no mm"),
         angle_deviation=_deviation(table, "angle_deviation", TURNED, "rad, no degrees"),
     )
+    if found.folds:
+        raise PackError(
+            f"{table.where}: distortion (k1, k2, p1, p2, k3) folds the picture: two places would "
+            "be seen in one of its pixels. Are its numbers in OpenCV's order? Calibrate again, "
+            "with the board in the picture's corners, too"
+        )
+    return found
 
 
 def _deviation(table: Table, key: str, most: float, unit: str) -> float:

@@ -202,6 +202,11 @@ _TURN, _PLACE = slice(0, 3), slice(3, 6)
 
 
 def _hold_against(found: CameraCalibration, bars: Bars) -> None:
+    if found.folds:
+        raise SafetyError(
+            "refused: the lens that was found brings two rays to one pixel of the picture; take "
+            "more pictures, with the board in its corners, too"
+        )
     units = {
         "intrinsics_rms": "px",
         "hand_eye_rms": "px",

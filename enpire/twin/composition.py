@@ -28,7 +28,10 @@ LOOSEST = 1e-3  # tolerance of a solver that still comes to contacts
 AIR = 2.0  # density that no air is above [kg/m^3]
 NEEDED = tuple(
     getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}")
-    for name in ("CONTACT", "GRAVITY", "CONSTRAINT", "ACTUATION", "FRICTIONLOSS", "LIMIT", "SENSOR")
+    for name in (
+        *("CONTACT", "GRAVITY", "CONSTRAINT", "ACTUATION", "FRICTIONLOSS", "LIMIT", "SENSOR"),
+        *("EQUALITY", "SPRING", "DAMPER"),
+    )
 )
 LARGEST, LARGEST_LOOSE = 50.0, 5.0  # from the middle of a thing that stands, and that moves [m]
 ROUGHEST = 10.0  # coefficient of sliding friction: soft rubber has 4 at most
@@ -203,8 +206,9 @@ def _require_physical(model: mujoco.MjModel, robot: Robot, world: World) -> None
                 f"{', '.join(f'{x:g}' for x in places[row])} "
                 f"m, beyond {LARGEST:g} m: places are in m, no mm"
             )
-    if (model.body_mass > HEAVIEST).any():
-        body = int(np.argmax(model.body_mass))
+    heavy = (model.body_weldid != 0) & (model.body_mass > HEAVIEST)  # a bench may weigh a ton
+    if heavy.any():
+        body = int(np.argmax(heavy))
         raise PackError(
             f"{where}: body {_row_name(model, 'body', body)} has a mass of "
             f"{model.body_mass[body]:g} kg: {HEAVIEST:g} at most, and no grams"

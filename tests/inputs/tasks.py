@@ -244,6 +244,27 @@ ALL = (
         INVALID,
     ),
     one(
+        "a probe in degrees",
+        "verification_action",
+        np.full(7, 28.6, np.float32),
+        "verification_action is up to 28.6, and 1 is a full one: degrees or mm",
+        INVALID,
+    ),
+    one(
+        "a probe that is too much for one entry",
+        "verification_action",
+        np.r_[np.zeros(6), -100.0].astype(np.float32),
+        "is up to 100, and 1",
+        INVALID,
+    ),
+    one(
+        "a probe that is clipped",
+        "verification_action",
+        np.full(7, 1.5, np.float32),
+        "^fail",
+        TAKEN,
+    ),
+    one(
         "a probe too short",
         "verification_action",
         np.zeros(3, np.float32),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 import math
 import re
 from collections import Counter
@@ -26,7 +27,10 @@ from enpire.types import (
     Verdict,
 )
 
+LOG = logging.getLogger(__name__)
 LARGEST = 1e20  # of what is seen
+BEYOND, ROUNDED = 10.0, 1e-3  # of a verifier's action: another unit; still a full one
+_CLIPPED: WeakSet[Task] = WeakSet()  # tasks of which it was told that their probes are clipped
 _DRAWN: WeakSet[Task] = WeakSet()  # tasks that were seen to draw alike twice
 REAL = "fiu"  # NumPy's kinds of real numbers
 NAME = r"[\w.-]{1,100}"  # of a camera, and of its picture's file
@@ -102,12 +106,35 @@ def drawn_of(task: Task, rng: np.random.Generator) -> FloatArray:
     return sample
 
 
+def initial_condition(task: Task, seed: int, physical: bool) -> FloatArray:
+    """The initial condition that a seed gives at its first try, (entries,); nothing is run.
+
+    physical: only what skills bring about, which is all that can be chosen where they do.
+    """
+    drawn = drawn_of(task, np.random.default_rng(seed).spawn(1)[0])  # as in `Job.streams`
+    if not physical:
+        return drawn
+    return drawn[[task.variation_names.index(name) for name in task.target_names]]
+
+
 def probed(task: Task, probe: Any) -> Float32Array:
     """Return a verifier's action (act,); raises PackError for what is none, ValueError for NaN."""
     _require_shape(task, "verification_action", probe, (task.actions.size,))
     _require_numbers(task, "verification_action", probe)
     if not np.isfinite(probe).all():
         raise ValueError("its verification_action is no finite number")
+    most = float(np.abs(probe).max())
+    if most > BEYOND:
+        raise ValueError(
+            f"its verification_action is up to {most:.3g}, and 1 is a full one: degrees or mm? "
+            "Convert it, or clip it to [-1, 1]"
+        )
+    if most > 1.0 + ROUNDED and task not in _CLIPPED:
+        _CLIPPED.add(task)
+        LOG.warning(
+            "%s: its verification_action is up to %.3g, and is clipped to [-1, 1]",
+            *(task.folder / "task.py", most),
+        )
     action: Float32Array = probe
     return action
 
