@@ -179,6 +179,11 @@ ALL = (
         "l is there already",
         lambda folder: (a_run()(folder), (folder / "l").symlink_to("l")),
     ),
+    one("a run at home", ("show", "~/no-such-run"), f"{Path.home()}/no-such-run"),
+    one("a run at home, after =", ("fsck", "~/no-such-run"), f"{Path.home()}/no-such-run"),
+    one("a policy at home", ("eval", "--policy=~/no-such-run:p"), f"{Path.home()}/no-such-run"),
+    one("a run by a variable", (*LOOP[:3], "--run", "$HOME/r"), "begins with a shell's variable"),
+    one("a run by a variable in braces", ("show", "${RUNS}/r"), "begins with a shell's variable"),
     one("a run without a policy", ("eval", "--policy", "run"), "no policy yet", a_run()),
     one(
         "a run whose settings do not parse",
