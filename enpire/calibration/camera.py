@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -19,6 +19,8 @@ from enpire.types import Flags, FloatArray, Image
 WORLD = "world"
 MIDDLE = 0.1  # share of a picture at either edge that no lens's centre is in
 SHORTEST, LONGEST = 0.1, 100.0  # a lens is, in the picture's longer side
+ASIDE, CENTRAL = 0.12, 0.07  # from the middle: farther than most lenses, and as near as they are
+LEAST_PICTURES = 8  # that a calibration is made of
 SQUEEZED = 1.5  # pixels may be wider than high, where a picture was squeezed to another shape
 BENT, ASKEW = 50.0, 0.1  # the k3 of a wide lens, and any p, at most
 RMS, OFF, TURNED = 20.0, 0.1, 0.2  # of what is no calibration any more [px, m, rad]
@@ -168,6 +170,11 @@ def _camera(table: Table, arms: tuple[str, ...]) -> CameraCalibration:
             f"{table.where}: focal is {focal[0]:g}, {focal[1]:g}: no lens "
             "differs so much between x and y"
         )
+    if _off_middle(centre, size) > ASIDE and _off_middle(centre, size[::-1]) < CENTRAL:
+        raise PackError(
+            f"{table.where}: centre is {centre[0]:g}, {centre[1]:g} of a picture of {size[0]} by "
+            f"{size[1]} (width, height): are two of them exchanged?"
+        )
     distortion = table.numbers("distortion", 5)
     table.require_within("distortion", distortion, BENT, "(k1, k2, p1, p2, k3)")
     table.require_within("distortion's p1 and p2", distortion[2:4], ASKEW, "(k1, k2, p1, p2, k3)")
@@ -180,7 +187,7 @@ def _camera(table: Table, arms: tuple[str, ...]) -> CameraCalibration:
         distortion=distortion,
         position=table.place("position"),
         quaternion=table.quaternion("quaternion"),
-        pictures=table.natural("pictures", 1),
+        pictures=table.natural("pictures", LEAST_PICTURES),
         intrinsics_rms=_deviation(table, "intrinsics_rms", RMS, "px"),
         hand_eye_rms=_deviation(table, "hand_eye_rms", RMS, "px"),
         held_out_rms=_deviation(table, "held_out_rms", RMS, "px"),
@@ -194,6 +201,11 @@ def _camera(table: Table, arms: tuple[str, ...]) -> CameraCalibration:
             "with the board in the picture's corners, too"
         )
     return found
+
+
+def _off_middle(centre: Sequence[float], size: Sequence[int]) -> float:
+    """How far a lens's centre is from the middle of a picture, in shares of its sides."""
+    return max(abs(at / side - 0.5) for at, side in zip(centre, size, strict=True))
 
 
 def _deviation(table: Table, key: str, most: float, unit: str) -> float:

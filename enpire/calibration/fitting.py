@@ -15,12 +15,11 @@ import numpy as np
 from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 
-from enpire.calibration.camera import CameraCalibration
+from enpire.calibration.camera import LEAST_PICTURES, CameraCalibration
 from enpire.calibration.poses import inverse, of_vector, pose, to_vector
 from enpire.errors import SafetyError
 from enpire.types import FloatArray
 
-LEAST_PICTURES = 8
 HELD_OUT = 4  # every so many pictures one is held out of the hand-eye fit
 MOST = 50  # steps of a fit; what needs more has no answer
 SINGULAR = 1e12  # condition of the fit above which its pose is unknown in some direction

@@ -17,7 +17,9 @@ LONG = 2 * STRIDE  # frames of an episode that says something
 PLAIN, LATEST, SOON = 0.5, 10, 4  # correlation from which a delay is known; frames
 SAME = 0.97  # correlation of an action that is where an entry is to be
 MOST = 0.75  # share of episodes from which one that goes the other way is odd
+LATER, CLEAR, BETTER = 3, 0.6, 0.25  # frames; correlation of a delay, and by which it is better
 AXES = 2  # that tell it: one alone may have been pushed back
+NEARLY = 0.9  # share of episodes whose delays are one, or a frame off
 HALF = 0.5  # of how much an action changes in the others
 
 
@@ -31,9 +33,32 @@ def run_backwards(pairs: Pairs) -> list[int]:
     if len(long) <= OTHERS:
         return []
     some = [pairs[i] for i in long]
-    ways = _against(_moved(some)) if not _places(some) else _after(some)
+    ways = _after(some) if _places(some) else _against(_moved(some))
     back = np.flatnonzero(ways == -1)
     return [long[i] for i in back] if (ways == 1).mean() >= MOST else []
+
+
+def out_of_step(pairs: Pairs) -> list[tuple[int, int]]:
+    """Find episodes in which all comes sooner or later after its action than in the others.
+
+    Returns:
+        Of each its number, and by how many frames it is later: below 0, sooner.
+    """
+    long = [i for i, (actions, _) in enumerate(pairs) if len(actions) > LONG]
+    if len(long) <= OTHERS:
+        return []
+    if not (followed := _followed([pairs[i] for i in long])):
+        return []
+    fits = _fits(followed)
+    best, sure = fits.argmax(axis=1), fits.max(axis=1) >= PLAIN
+    if sure.sum() <= OTHERS:
+        return []
+    usual = int(np.median(best[sure]))
+    if (np.abs(best[sure] - usual) <= 1).mean() < NEARLY:
+        return []
+    late = np.abs(best - usual) >= LATER
+    late &= (fits.max(axis=1) >= CLEAR) & (fits.max(axis=1) - fits[:, usual] >= BETTER)
+    return [(long[row], int(best[row] - usual)) for row in np.flatnonzero(late)]
 
 
 def stands_still(pairs: Pairs) -> list[tuple[int, int, int]]:
@@ -91,13 +116,12 @@ def _levels(pairs: Pairs) -> FloatArray:
 def _against(moved: FloatArray) -> FloatArray:
     """Which way what actions move goes in each episode: 1, -1 as in few others, 0 if unclear."""
     usual = np.median(moved, axis=0)
-    sizes = np.abs(usual)
-    leading = np.argwhere((sizes >= SURE) & (sizes == sizes.max(axis=1, keepdims=True)))
-    along = np.array([moved[:, a, e] * np.sign(usual[a, e]) for a, e in leading])
+    along = np.array([moved[:, a, e] * np.sign(usual[a, e]) for a, e in _leading(usual)])
     if len(along) < AXES:
         return np.zeros(len(moved))
     mean = along.mean(axis=0)
-    return (mean >= SEEN) * 1.0 - ((mean <= -SEEN) & (along < 0.0).all(axis=0))
+    ways: FloatArray = (mean >= SEEN) * 1.0 - ((mean <= -SEEN) & (along < 0.0).all(axis=0))
+    return ways
 
 
 def _places(pairs: Pairs) -> Sequence[tuple[int, int]]:
@@ -106,12 +130,37 @@ def _places(pairs: Pairs) -> Sequence[tuple[int, int]]:
     return [(a, int(usual[a].argmax())) for a in np.flatnonzero(usual.max(axis=1) >= SAME)]
 
 
+def _leading(usual: FloatArray) -> Sequence[tuple[int, int]]:
+    """Each action with the entry that it surely moves most, of correlations (act, obs)."""
+    sizes = np.abs(usual)
+    found = np.argwhere((sizes >= SURE) & (sizes == sizes.max(axis=1, keepdims=True)))
+    return [(int(action), int(entry)) for action, entry in found]
+
+
+def _followed(pairs: Pairs) -> Pairs:
+    """Of each episode what actions lead, and how it would go were it led alone, (t, led) both."""
+    if places := _places(pairs):
+        actions, entries = (list(each) for each in zip(*places, strict=True))
+        return [(seen[:, entries], done[:, actions]) for done, seen in pairs]
+    usual = np.median(_moved(pairs), axis=0)
+    if not (leading := _leading(usual)):
+        return []
+    actions, entries = (list(each) for each in zip(*leading, strict=True))
+    signs = np.sign(usual[actions, entries])
+    steps = np.mean([np.diff(seen[:, entries], axis=0).std(axis=0) for _, seen in pairs], axis=0)
+    return [
+        (signs * seen[:, entries] / steps, done[:, actions].cumsum(axis=0)) for done, seen in pairs
+    ]
+
+
+def _fits(followed: Pairs) -> FloatArray:
+    """How well all follows in each episode, (episodes, delays), from `-LATEST` to `LATEST`."""
+    delays = range(-LATEST, LATEST + 1)
+    return np.array([[follows_after([pair], delay) for delay in delays] for pair in followed])
+
+
 def _after(pairs: Pairs) -> FloatArray:
     """Whether entries come after their actions in each episode: 1, before them: -1, unclear: 0."""
-    actions, entries = (list(each) for each in zip(*_places(pairs), strict=True))
-    delays, found = np.arange(-LATEST, LATEST + 1), []
-    for done, seen in pairs:
-        pair = [(seen[:, entries], done[:, actions])]
-        fits = np.array([follows_after(pair, int(delay)) for delay in delays])
-        found.append(np.sign(delays[fits.argmax()]) if fits.max() >= PLAIN else 0)
-    return np.array(found, np.float64)
+    fits = _fits(_followed(pairs))
+    ways: FloatArray = np.sign(fits.argmax(axis=1) - LATEST) * (fits.max(axis=1) >= PLAIN)
+    return ways

@@ -20,7 +20,7 @@ from enpire.datasets.compatibility import (
     leading_entries,
 )
 from enpire.datasets.folder import Frames
-from enpire.datasets.other_episodes import run_backwards, stands_still
+from enpire.datasets.other_episodes import out_of_step, run_backwards, stands_still
 from enpire.datasets.strides import Pairs, by_episodes, steady_entries
 from enpire.types import Flags, FloatArray
 
@@ -63,6 +63,7 @@ def signs(
             _last_actions(frames, pairs),
             _exchanged(frames, pairs, wanted),
             _backwards(frames, pairs),
+            _out_of_step(frames, pairs),
             _stale(frames, pairs, wanted),
             _hangs(frames, pairs),
             _held(frames, pairs),
@@ -147,6 +148,21 @@ def _backwards(frames: Frames, pairs: Pairs) -> str:
         run_backwards(pairs),
         "in which what actions move goes before or against them, and after and along them in the "
         "others: backwards in time, or with other signs?",
+    )
+
+
+def _out_of_step(frames: Frames, pairs: Pairs) -> str:
+    """Whether an episode's actions were written sooner or later than those of the others."""
+    back = run_backwards(pairs)
+    found = [(row, later) for row, later in out_of_step(pairs) if row not in back]
+    if not found:
+        return ""
+    later = found[0][1]
+    return _of(
+        frames,
+        [row for row, _ in found],
+        f"in which all follows its actions {abs(later)} frames {'later' if later > 0 else 'sooner'}"
+        f" than in the others: were they written {'early' if later > 0 else 'late'}?",
     )
 
 

@@ -29,6 +29,7 @@ GRIPS, FOLLOWS = 0.8, 0.5  # correlations of a gripper with its action: in the t
 SHOWN = 2  # of each kind, at most
 ROWS = 50  # strides from which something is known
 MOVED = 1e-6  # standard deviation of what moves
+WIDER = 1.4  # times as far as in the task, of a gripper that nothing is to have go farther
 HARDLY = 0.05  # of a gripper's action: less says nothing
 
 
@@ -202,6 +203,14 @@ def _grips(theirs: Pairs, wanted: TaskInterface) -> list[str]:
         names = f"{wanted.action[action]}, a gripper, and {wanted.observation[entry]}"
         if found[0].std() < HARDLY:
             continue
+        farther = float(seen.std() / found[0].std()) / float(
+            mine[1][:, entry].std() / mine[0].std()
+        )
+        if here * np.sign(along[entry]) >= FOLLOWS and farther > WIDER:
+            told.append(
+                f"{names} goes {farther:.2g} times as far for its action as in {wanted.task}: "
+                "an action from 0 to 1, or another scale?"
+            )
         if here * np.sign(along[entry]) < FOLLOWS:
             told.append(
                 f"{names} do not go together as in {wanted.task} (correlation {here:.2f}, there "

@@ -224,7 +224,15 @@ def load_task(pack: Pack) -> Task:
         raise PackError(f"{path}:{line}: {cls.__name__}: {wrong}")
     if sets_joints(pack.name):
         cls = with_joint_actions(cls, load_robot(find("robots", cls.robot)))
-    task = cls(pack.folder)
+    try:
+        task = cls(pack.folder)
+        if not hasattr(task, "folder"):
+            raise TypeError("its __init__ does not call that of Task")
+    except (Exception, SystemExit) as error:
+        raise PackError(
+            f"{where(error, pack.folder)}: {cls.__name__}(folder) does not come about: "
+            f"{error_text(error)}"
+        ) from error
     task.name = pack.name
     return task
 

@@ -368,16 +368,13 @@ def _recipe_of(module: ModuleType, where: str) -> Recipe:
         if isinstance(error, KeyboardInterrupt) and not _raises(at, where):
             raise
         raise UsageError(f"{where}: RECIPE() does not come about: {error_text(error)}") from error
-    if is_dataclass(recipe):
-        _require_methods(recipe, where)
-    if not is_dataclass(recipe) or not hasattr(recipe, "improve"):
-        raise UsageError(
-            f"{where} is no recipe: RECIPE() is {printable(repr(recipe), SHOWN)}, and a dataclass "
-            "with improve is due"
-        )
-    _require_callable(recipe, where)
-    _require_attributes(recipe, where)
-    found: Recipe = recipe  # type: ignore[assignment]
+    try:
+        _require_recipe(recipe, where)
+    except UsageError:
+        raise
+    except Exception as error:  # of attributes that are code
+        raise UsageError(f"{where} cannot be looked at: {error_text(error)}") from error
+    found: Recipe = recipe
     return found
 
 
@@ -406,6 +403,19 @@ def _require_attributes(recipe: Any, where: str) -> None:
         raise UsageError(f"{where}: needs_helper is {needs!r:.80}: True or False is due")
     if (begins := getattr(recipe, "begins_from", "")) not in BEGINNINGS:
         raise UsageError(f"{where}: begins_from is {begins!r:.80}: flow or chunk is due")
+
+
+def _require_recipe(recipe: Any, where: str) -> None:
+    """Raise UsageError for what could not improve a policy, hours from now."""
+    if is_dataclass(recipe):
+        _require_methods(recipe, where)
+    if not is_dataclass(recipe) or not hasattr(recipe, "improve"):
+        raise UsageError(
+            f"{where} is no recipe: RECIPE() is {printable(repr(recipe), SHOWN)}, and a dataclass "
+            "with improve is due"
+        )
+    _require_callable(recipe, where)
+    _require_attributes(recipe, where)
 
 
 def _require_callable(recipe: Any, where: str) -> None:

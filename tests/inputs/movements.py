@@ -200,6 +200,16 @@ def backwards(actions: FloatArray, seen: FloatArray) -> None:
     actions[:], seen[:] = actions[::-1].copy(), seen[::-1].copy()
 
 
+def grips_up(actions: FloatArray, _: FloatArray) -> None:
+    """A gripper's actions go from 0 to 1."""
+    actions[:, 2] = (actions[:, 2] + 1) / 2
+
+
+def at_their_ends(actions: FloatArray, _: FloatArray) -> None:
+    """All that is known of an action is its sign."""
+    actions[:] = np.sign(actions)
+
+
 def stale(*entries: int) -> Change:
     """Entries that tell their first value."""
 
@@ -241,7 +251,12 @@ ALL = (
     one("a tracker that stood in an episode", lost(None, slice(0, 40)), "first: 3. in which ball"),
     one("an episode that runs backwards", in_one(backwards), BACK),
     one("one that runs backwards, of any task", in_one(backwards), BACK, task=UNKNOWN),
+    one("a gripper by actions from 0 to 1", grips_up, "gripper goes 1.6 times as far for its"),
+    one("all actions at their ends", at_their_ends, "100% of what actions say is 1 or -1"),
     one("all that run backwards", backwards, "the other way than in reach", REFUSED),
+    one(
+        "one whose actions are late", in_one(late(5)), "3. in which all .* 5 .*sooner", task=UNKNOWN
+    ),
     one("a gripper that told its first value", in_one(stale(4)), f"gripper {STALE}2", task=UNKNOWN),
     one("a hand that told its first place", in_one(stale(0)), f"hand_x {STALE}0", task=UNKNOWN),
     one("a hand that told its height only", in_one(stale(0, 2)), f"hand_x {STALE}0", task=UNKNOWN),

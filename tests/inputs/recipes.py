@@ -111,6 +111,8 @@ def numbers(name: str, said: str, words: str, ends: str = REFUSED) -> Input:
 
 NAN = "float('nan')"
 END = "@dataclass\nclass Yours:\n    a: int = 1\n    {}\nRECIPE = Yours"
+GETS = "def __getattr__(self, name): raise ValueError(name)"
+SEES = GETS.replace("attr", "attribute")
 JOBS = "def collect(self, asked): yield\n    "
 PASS, NEEDS = "def improve(self, given): pass\n    ", "def require(self, stations): pass\n    "
 WEIGHTS = """p = ChunkPolicy(given.spec)
@@ -225,6 +227,8 @@ ALL = (
         "has to end in .py",
         ".PY",
     ),
+    field("attributes that raise", f"a: int = 1\n    {GETS}", "cannot be looked at: ValueError"),
+    field("attributes that none can see", f"a: int = 1\n    {SEES}", "cannot be looked at: Val"),
     field("a field without a default", "a: int", "does not come about: TypeError"),
     field("a default that raises", "a: int = field(default_factory=lambda: 1 / 0)", "ZeroDiv"),
     field("a default that interrupts", "a: int = field(default_factory=ctrl_c)", "Keyboard"),
@@ -260,7 +264,7 @@ ALL = (
     improves("weights of NaN", WEIGHTS.format(NAN), "not finite"),
     improves("infinite weights", WEIGHTS.format("float('inf')"), "not finite"),
     improves("raises in it", "raise ValueError('x')", r"mine.py:\d+: ValueError: x"),
-    improves("interrupts", "raise KeyboardInterrupt", r"mine.py:\d+: KeyboardInterrupt"),
+    improves("interrupts itself", "raise KeyboardInterrupt", r"mine.py:\d+: KeyboardInterrupt"),
     improves("closes itself", "raise GeneratorExit", r"mine.py:\d+: GeneratorExit"),
     improves("is at its end", "raise StopIteration", r"mine.py:\d+: StopIteration"),
     improves("exits in it", "sys.exit(0)", r"mine.py:\d+: SystemExit: 0"),

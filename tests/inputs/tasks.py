@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -151,6 +152,15 @@ TRUE = Predicate("near", 1.0, True, "m", at_least=False)
 NEAR, UNSURE = held(Outcome.SUCCESS, 0.0), held(Outcome.FAILURE, NAN)
 
 
+CLOCK = itertools.count()
+
+
+def writes(self: Reach, readings: Readings) -> Float32Array:
+    """Zero the joints before looking."""
+    readings.joints[...] = 0.0
+    return Reach.observe(self, readings)
+
+
 def seen(*numbers: float) -> np.ndarray:
     """An observation of one station."""
     return np.array([numbers], np.float32)
@@ -282,6 +292,28 @@ ALL = (
         np.ones(7, bool),
         "verification_action returns bool",
     ),
+    one("a draw in mm", "sample", np.array([400.0]), "task_goal is at .* m once .*no mm", INVALID),
+    Input(
+        "what a clock says",
+        lambda _: episode(observe=lambda *_: np.full((1, 2), next(CLOCK), np.float32)),
+        "observe shows otherwise of the same readings",
+    ),
+    Input(
+        "what it writes into",
+        lambda _: episode(observe=writes),
+        "observe writes into the joints of its readings",
+    ),
+    Input(
+        "a truth in words",
+        lambda _: checked(ground_truth=lambda *_: "yes"),
+        "its ground_truth is 'yes': a tuple of Predicates",
+    ),
+    Input(
+        "a truth by words",
+        lambda _: checked(ground_truth=lambda *_: ("yes",)),
+        "'yes' is among its predicates",
+    ),
+    Input("no truth", lambda _: checked(ground_truth=lambda *_: ()), "fits", TAKEN),
     Input("one array for all it shows", one_buffer, "^7 different", TAKEN),
     one("1e300 seen", "observe", np.array([[1e300, 0.0]]), "entry 0 of its obs.* inf", INVALID),
     Input(

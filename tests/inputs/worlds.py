@@ -69,6 +69,18 @@ def option(name: str, said: str, words: str, ends: str = REFUSED) -> Input:
     return Input(f"world: {name}", give, words, ends)
 
 
+def told_of(name: str, said: str, words: str, ends: str = TOLD) -> Input:
+    """An entry: what is told of a bench with another `<option>`."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        told: list[str] = []
+        with patch.object(composition.LOG, "warning", lambda text, *args: told.append(text % args)):
+            option(name, said, "").give(folder)
+        return (TOLD if told else TAKEN), "; ".join(told)
+
+    return Input(f"world of {name}", give, words, ends)
+
+
 def bench(name: str, old: str, new: str, words: str, ends: str = REFUSED) -> Input:
     """An entry: the bench with another text in one place."""
 
@@ -208,6 +220,15 @@ ALL = (
     ),
     option("no warm start", '<option><flag warmstart="disable"/></option>', "Scene", TAKEN),
     bench("a lens that sees behind itself", CAMERA, CAMERA.replace("45", "179"), "170 at most"),
+    told_of(
+        "wind of a storm", '<option wind="40 0 0"/>', "wind .m/s. of 40: a bench stands in air"
+    ),
+    told_of("honey", '<option viscosity="10"/>', "viscosity .Pa s. of 10: a bench"),
+    told_of("water", '<option density="1000"/>', "density .kg/m.3. of 1000: a bench"),
+    told_of(
+        "contacts alike", f"<option>{ON}</option>", "has all contacts alike, whatever geoms say"
+    ),
+    told_of("air", '<option density="1.2" viscosity="2e-5"/>', "^$", TAKEN),
     bench("a camera of no name", '<camera name="side"', "<camera", "0.5 m has no name"),
     bench("a thing in grams", "<camera", f"{CUBE.format(250)}<camera", "mass of 250 kg: 100 at"),
     bench("a block of granite", "<camera", f"{GRANITE}<camera", "Scene", TAKEN),
