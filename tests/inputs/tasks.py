@@ -126,6 +126,10 @@ def interrupts(*_: Any) -> None:
     raise KeyboardInterrupt
 
 
+def closes(*_: Any) -> None:
+    raise GeneratorExit
+
+
 def mute(*_: Any) -> None:
     raise Mute
 
@@ -182,6 +186,9 @@ ALL = (
     shows("as it should be", lambda action: action, "^$", TAKEN),
     shows("in degrees", lambda action: 57.3 * action + 2.0, "beyond .-1, 1.*another unit", TOLD),
     shows("by nothing", lambda action: None, "its demonstrator acts by None"),
+    shows("what it masks", lambda a: np.ma.array(a, mask=a > 0), "acts by .*an array of an act"),
+    shows("nobody", lambda a: a / {}["x"], "KeyError"),
+    shows("an exit", exits, "SystemExit: 3"),
     shows("by a list", lambda action: action.tolist(), "^$", TAKEN),
     shows("by truths", lambda action: action > 0.0, "its demonstrator acts by .*an array"),
     judged("success against its measure", held(Outcome.SUCCESS, 1.0), "near does not hold"),
@@ -245,6 +252,15 @@ ALL = (
         Input(f"{method} that {what}", lambda _, m={method: does}: episode(**m), words)
         for method in ("observe", "looks_done")
         for what, does, words in (("exits", exits, "task.py.*SystemExit: 3"), ("raises", mute, "M"))
+    ),
+    *(
+        Input(
+            f"{method} that closes", lambda _, m=method: episode(**{m: closes}), "GeneratorExit", e
+        )
+        for method, e in (
+            *((name, REFUSED) for name in ("observe", "looks_done")),
+            *((name, INVALID) for name in ("sample", "settle", "verification_action", "verify")),
+        )
     ),
     one(
         "a probe of NaN",
