@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,13 +13,16 @@ import tomli_w
 
 from enpire.errors import PackError
 from enpire.packs.toml import Table
+from enpire.pinhole import folds, in_picture
 from enpire.types import Flags, FloatArray, Image
 
 WORLD = "world"
 MIDDLE = 0.1  # share of a picture at either edge that no lens's centre is in
 SHORTEST, LONGEST = 0.1, 100.0  # a lens is, in the picture's longer side
+ASIDE, CENTRAL = 0.12, 0.07  # from the middle: farther than most lenses, and as near as they are
+LEAST_PICTURES = 8  # that a calibration is made of
 SQUEEZED = 1.5  # pixels may be wider than high, where a picture was squeezed to another shape
-BENT = 50.0  # the k3 of a wide lens at most
+BENT, ASKEW = 50.0, 0.1  # the k3 of a wide lens, and any p, at most
 RMS, OFF, TURNED = 20.0, 0.1, 0.2  # of what is no calibration any more [px, m, rad]
 
 
@@ -62,12 +65,18 @@ class CameraCalibration:
         from scipy.spatial.transform import Rotation
 
         turn = Rotation.from_quat(self.quaternion, scalar_first=True)
-        seen = turn.inv().apply(places - np.array(self.position))
-        before = seen[:, 2] > 0.0
-        pixels = seen @ self.matrix.T
-        pixels = pixels[:, :2] / np.where(before, pixels[:, 2], 1.0)[:, None]
-        shown: Flags = before & ((pixels >= 0) & (pixels < (self.width, self.height))).all(axis=1)
-        return shown
+        return in_picture(turn.inv().apply(places - np.array(self.position)), *self.edges)
+
+    @property
+    def edges(self) -> tuple[FloatArray, FloatArray]:
+        """Tangents of the angles to its picture's left and upper, and right and lower edge."""
+        centre, focal = np.array(self.centre), np.array(self.focal)
+        return -centre / focal, (np.array([self.width, self.height]) - centre) / focal
+
+    @property
+    def folds(self) -> bool:
+        """Whether its lens brings two rays to one place of its picture, as no lens does."""
+        return folds(self.distortion, *self.edges)
 
     def straightener(self, focal: float, width: int, height: int) -> Callable[[Image], Image]:
         """Makes of its pictures those of a pinhole without distortion in the same place.
@@ -161,9 +170,15 @@ def _camera(table: Table, arms: tuple[str, ...]) -> CameraCalibration:
             f"{table.where}: focal is {focal[0]:g}, {focal[1]:g}: no lens "
             "differs so much between x and y"
         )
+    if _off_middle(centre, size) > ASIDE and _off_middle(centre, size[::-1]) < CENTRAL:
+        raise PackError(
+            f"{table.where}: centre is {centre[0]:g}, {centre[1]:g} of a picture of {size[0]} by "
+            f"{size[1]} (width, height): are two of them exchanged?"
+        )
     distortion = table.numbers("distortion", 5)
     table.require_within("distortion", distortion, BENT, "(k1, k2, p1, p2, k3)")
-    return CameraCalibration(
+    table.require_within("distortion's p1 and p2", distortion[2:4], ASKEW, "(k1, k2, p1, p2, k3)")
+    found = CameraCalibration(
         mount=mount,
         width=size[0],
         height=size[1],
@@ -172,13 +187,25 @@ def _camera(table: Table, arms: tuple[str, ...]) -> CameraCalibration:
         distortion=distortion,
         position=table.place("position"),
         quaternion=table.quaternion("quaternion"),
-        pictures=table.natural("pictures", 1),
+        pictures=table.natural("pictures", LEAST_PICTURES),
         intrinsics_rms=_deviation(table, "intrinsics_rms", RMS, "px"),
         hand_eye_rms=_deviation(table, "hand_eye_rms", RMS, "px"),
         held_out_rms=_deviation(table, "held_out_rms", RMS, "px"),
         position_deviation=_deviation(table, "position_deviation", OFF, "m, no mm"),
         angle_deviation=_deviation(table, "angle_deviation", TURNED, "rad, no degrees"),
     )
+    if found.folds:
+        raise PackError(
+            f"{table.where}: distortion (k1, k2, p1, p2, k3) folds the picture: two places would "
+            "be seen in one of its pixels. Are its numbers in OpenCV's order? Calibrate again, "
+            "with the board in the picture's corners, too"
+        )
+    return found
+
+
+def _off_middle(centre: Sequence[float], size: Sequence[int]) -> float:
+    """How far a lens's centre is from the middle of a picture, in shares of its sides."""
+    return max(abs(at / side - 0.5) for at, side in zip(centre, size, strict=True))
 
 
 def _deviation(table: Table, key: str, most: float, unit: str) -> float:

@@ -15,12 +15,11 @@ import numpy as np
 from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 
-from enpire.calibration.camera import CameraCalibration
+from enpire.calibration.camera import LEAST_PICTURES, CameraCalibration
 from enpire.calibration.poses import inverse, of_vector, pose, to_vector
 from enpire.errors import SafetyError
 from enpire.types import FloatArray
 
-LEAST_PICTURES = 8
 HELD_OUT = 4  # every so many pictures one is held out of the hand-eye fit
 MOST = 50  # steps of a fit; what needs more has no answer
 SINGULAR = 1e12  # condition of the fit above which its pose is unknown in some direction
@@ -202,6 +201,11 @@ _TURN, _PLACE = slice(0, 3), slice(3, 6)
 
 
 def _hold_against(found: CameraCalibration, bars: Bars) -> None:
+    if found.folds:
+        raise SafetyError(
+            "refused: the lens that was found brings two rays to one pixel of the picture; take "
+            "more pictures, with the board in its corners, too"
+        )
     units = {
         "intrinsics_rms": "px",
         "hand_eye_rms": "px",

@@ -29,7 +29,7 @@ from enpire.environment import (
     Stations,
 )
 from enpire.environment.cameras.twin_cameras import NoGraphics, TwinVerifierCameras
-from enpire.environment.core.answers import drawn_of, looks_done, observed
+from enpire.environment.core.answers import drawn_of, looks_done, observed, truth_of
 from enpire.errors import PackError
 from enpire.rollout.evaluation.seeds import stream
 from enpire.rollout.evaluation.statistics import Confusion
@@ -363,6 +363,7 @@ def require_fit(stations: Stations) -> None:
     readings, _ = stations.sensors.read(row, [0])
     observed(task, readings)
     looks_done(task, readings)
+    truth_of(task, stations.twin, 0)
     demonstrator = task.demonstrator(np.random.default_rng(0))
     _require(
         file, "the demonstrator's act", np.shape(demonstrator.act(readings)), (task.actions.size,)

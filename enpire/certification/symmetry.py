@@ -20,6 +20,7 @@ from enpire.environment import (
     Task,
     read_symmetry,
 )
+from enpire.environment.core.answers import drawn_of
 from enpire.errors import PackError
 from enpire.improvement.displacement import held_back, seen_elsewhere, way_to
 from enpire.improvement.scene_symmetry import mirrored, moved_by
@@ -149,7 +150,7 @@ def _require_alike(
 
 def _start(stations: Stations, rng: np.random.Generator) -> Readings:
     """Return the readings (1 row) of an initial condition in which hands feel and lead."""
-    stations.set_initial_state(0, stations.task.sample(rng))
+    stations.set_initial_state(0, drawn_of(stations.task, rng))
     stations.sensors.begin(0, rng)
     readings, _ = stations.sensors.read(np.array([0]), [0])
     force, lead = (rng.normal(0.0, size, readings.lead.shape) for size in (FORCE, LEAD))

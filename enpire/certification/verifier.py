@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enpire.certification.episodes import Observer
 from enpire.certification.row import CheckRow
 from enpire.environment import Stations
+from enpire.environment.core.answers import truth_of
 from enpire.rollout.evaluation.statistics import Confusion
 from enpire.types import JUDGED, Episode, Predicate
 
@@ -62,7 +63,7 @@ class Audit(Observer):
         verdict = episode.verdict
         if verdict.outcome not in JUDGED or verdict.failed == STOPPED_BY_HARNESS:
             return
-        truth = stations.task.ground_truth(stations.twin, episode.station)
+        truth = truth_of(stations.task, stations.twin, episode.station)
         if truth:
             said = AuditedEpisode(episode.seed, episode.success, verdict.reason, truth)
             self.found[episode.id] = said

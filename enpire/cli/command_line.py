@@ -18,6 +18,7 @@ from enpire.errors import EnpireError, UsageError, printable
 from enpire.version import __version__
 
 INTERRUPTED = 130
+INSTALLED = "site-packages", "dist-packages"
 OF_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)  # faults of what is written to
 UNMAPPED = "failed to map segment"  # a library that finds no room, as by `ulimit -v`
 LONGEST_MESSAGE = 20_000  # characters: a page of what MuJoCo or LeRobot says is whole
@@ -45,8 +46,8 @@ def main(argv: list[str] | None = None) -> int:
         if not (file := shadowing()):
             raise
         print(
-            f"enpire: {file} is loaded in place of Python's own module of that name: call it "
-            "otherwise, or take its folder out of PYTHONPATH",
+            f"enpire: {file} is loaded in place of the module of that name that Python has: call "
+            "it otherwise, or take its folder out of PYTHONPATH",
             file=sys.stderr,
         )
         return 1
@@ -126,11 +127,15 @@ def _run(argv: list[str]) -> int:
 
 
 def shadowing() -> str:
-    """The first file that stands in a module's place which Python brings itself; else nothing."""
+    """The first file that stands in the place of a module of Python's, or of an installed one."""
     own = Path(os.__file__).parent
-    for name in sys.stdlib_module_names & sys.modules.keys():
+    installed = [Path(folder) for folder in sys.path if Path(folder).name in INSTALLED]
+    for name in sys.modules.keys() - {"enpire", "__main__"}:
         file = getattr(sys.modules[name], "__file__", None)
-        if file and not Path(file).is_relative_to(own):
+        if "." in name or not file or any(map(Path(file).is_relative_to, (own, *installed))):
+            continue
+        there = any((root / name).is_dir() or (root / f"{name}.py").is_file() for root in installed)
+        if there or name in sys.stdlib_module_names:
             return str(file)
     return ""
 

@@ -35,6 +35,10 @@ where `enpire show` finds it; points that --only leaves out keep what was measur
 
 DEMONSTRATOR, SKILL = "demonstrator", "skill"
 MISSED = 1
+COUNTED = {
+    *("success", "n", "ci95", "invalid", "resets_tried_again", "missing", "passed", "audited"),
+    *("false_successes", "failures_by_predicate"),
+}  # of a row, in the table
 
 
 def add_options(parser: Parser) -> None:
@@ -139,7 +143,12 @@ def table(points: Iterable[Mapping[str, Any]]) -> Table:
     for title in ("point", "success", "false success", "invalid"):
         result.add_column(title, no_wrap=title != "false success")
     result.add_column("failed", overflow="fold")
-    for row in sorted(points, key=lambda row: (not row["n"], row["success"] or 0.0)):
+    for row in sorted(points, key=lambda row: (not row.get("n"), row.get("success") or 0.0)):
+        if gone := COUNTED - row.keys():
+            result.add_row(
+                row["point"], "cannot be read", "", "", f"lacks {', '.join(sorted(gone))}"
+            )
+            continue
         if row["missing"]:
             result.add_row(row["point"], "not applicable", "", "", row["missing"])
             continue

@@ -138,7 +138,7 @@ def _require_reachable(address: str) -> None:
     host, colon, port = address.removeprefix(TUNNEL).rpartition(":")
     if address == "auto":
         return
-    if not colon or not port.isdigit():
+    if not colon or not (port.isascii() and port.isdigit()):
         raise UsageError(
             f"--cluster {address!r} is no address: give auto, HOST:PORT or {TUNNEL}HOST:PORT"
         )

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from enpire.datasets.other_episodes import follows_after, run_backwards
 from enpire.datasets.starts import HELD, Onlooker, look_on
 from enpire.environment import Readings, Stations
 from enpire.types import Float32Array, FloatArray
@@ -77,14 +78,18 @@ def odd_joints(
     Returns:
         A clause, for a person; empty where nothing is odd.
     """
-    told = [_out_of_time(recorded, hz, own, own_hz), _turned(recorded, own, names)]
+    told = [
+        _out_of_time(recorded, hz, own, own_hz),
+        _turned(recorded, own, names),
+        _backwards(recorded),
+    ]
     return "; ".join(text for text in told if text)
 
 
 def behind(pairs: Followed, hz: float) -> float | None:
     """Return how long after its leader an arm moves [s]; None where that is not plain."""
     delays = range(-round(EARLY * hz) - 1, round(LATE * hz) + 2)
-    fits = np.array([_fit(pairs, delay) for delay in delays])
+    fits = np.array([follows_after(pairs, delay) for delay in delays])
     best = int(fits.argmax())
     if fits[best] < PLAIN or not 0 < best < len(fits) - 1:
         return None
@@ -92,19 +97,6 @@ def behind(pairs: Followed, hz: float) -> float | None:
     bent = before - 2 * here + after
     between = 0.5 * (before - after) / bent if bent < 0 else 0.0
     return float((delays[best] + between) / hz)
-
-
-def _fit(pairs: Followed, delay: int) -> float:
-    """How well all axes go, so many frames later, as they were sent."""
-    sums = np.zeros(3)
-    for measured, wanted in pairs:
-        moved, sent = np.diff(measured, axis=0), np.diff(wanted, axis=0)
-        first, last = max(0, -delay), len(moved) - max(0, delay)
-        if last - first < 2:
-            continue
-        one, other = sent[first:last], moved[first + delay : last + delay]
-        sums += (one * other).sum(), (one**2).sum(), (other**2).sum()
-    return float(sums[0] / np.sqrt(sums[1] * sums[2])) if sums[1] * sums[2] > 0 else 0.0
 
 
 def _out_of_time(recorded: Followed, hz: float, own: Followed, own_hz: float) -> str:
@@ -132,4 +124,14 @@ def _turned(recorded: Followed, own: Followed, names: Sequence[str]) -> str:
     return (
         f"{names[axis]} begins {np.degrees(off[axis]):+.0f} degrees from where it does in the "
         "task, and other axes do not: another zero?"
+    )
+
+
+def _backwards(recorded: Followed) -> str:
+    found = run_backwards([(sent, where) for where, sent in recorded])
+    if not found:
+        return ""
+    return (
+        f"{len(found)} of {len(recorded)} episodes (the first in its order: {found[0]}) in which "
+        "the arm moves before its leader, and after it in the others: backwards in time?"
     )

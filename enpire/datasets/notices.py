@@ -24,6 +24,7 @@ OTHERWISE = 0.1  # of what starts differ by, from which on two of one seed are n
 SHORT, BRIEF = 3, 0.1  # frames a success has at least; the share of what successes have
 FAR_BELOW = 0.15  # of what the largest action of an episode usually is
 TINY = 0.05  # of a full action: nobody demonstrates with less alone
+FULL = 0.9  # share of what actions say that is a full one: nobody demonstrates so
 SEVERAL = 2  # entries of an action do not all go one way by accident
 ENDS, SURELY = 0.3, 0.9  # of a gripper where episodes end; share of episodes that end otherwise
 NORMED = 1e-3  # by which a normaliser's output may be off, that of single precision too
@@ -103,6 +104,7 @@ def noticed(
         _instruction(frames, wanted),
         _idle(frames, actions),
         _one_sided(actions),
+        _full(actions, wanted),
         _normalised(observations),
         _tiny(actions),
         _smaller(frames, actions),
@@ -169,6 +171,15 @@ def _one_sided(actions: FloatArray) -> str:
     if len(actions) < STILL or (~still).sum() < SEVERAL or (actions < 0.0).any():
         return ""
     return "with no action below 0, where actions go from -1 to 1: scaled to between 0 and 1?"
+
+
+def _full(actions: FloatArray, wanted: TaskInterface) -> str:
+    """Actions that are all full ones: signs of them, or amplified until they were cut off."""
+    moving = np.delete(actions, wanted.grippers, axis=1) if wanted.grippers else actions
+    share = float((np.abs(moving) >= 1.0 - LEAST).mean()) if moving.size else 0.0
+    if share < FULL:
+        return ""
+    return f"{share:.0%} of what actions say is 1 or -1: the signs of actions, or cut off there?"
 
 
 def _normalised(observations: FloatArray) -> str:

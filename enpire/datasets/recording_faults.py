@@ -20,6 +20,7 @@ from enpire.datasets.compatibility import (
     leading_entries,
 )
 from enpire.datasets.folder import Frames
+from enpire.datasets.other_episodes import out_of_step, run_backwards, stands_still
 from enpire.datasets.strides import Pairs, by_episodes, steady_entries
 from enpire.types import Flags, FloatArray
 
@@ -61,6 +62,9 @@ def signs(
             _padded(frames, pairs),
             _last_actions(frames, pairs),
             _exchanged(frames, pairs, wanted),
+            _backwards(frames, pairs),
+            _out_of_step(frames, pairs),
+            _stale(frames, pairs, wanted),
             _hangs(frames, pairs),
             _held(frames, pairs),
             _jumps(frames, pairs, wanted, steady),
@@ -135,6 +139,46 @@ def _exchanged(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> str:
             names = " and ".join(wanted.observation[entry] for entry in left)
             return _of(frames, [i], f"in which {names} are as each other else: columns exchanged?")
     return ""
+
+
+def _backwards(frames: Frames, pairs: Pairs) -> str:
+    """Whether actions follow what they lead in the other episodes, or go against it."""
+    return _of(
+        frames,
+        run_backwards(pairs),
+        "in which what actions move goes before or against them, and after and along them in the "
+        "others: backwards in time, or with other signs?",
+    )
+
+
+def _out_of_step(frames: Frames, pairs: Pairs) -> str:
+    """Whether an episode's actions were written sooner or later than those of the others."""
+    back = run_backwards(pairs)
+    found = [(row, later) for row, later in out_of_step(pairs) if row not in back]
+    if not found:
+        return ""
+    later = found[0][1]
+    return _of(
+        frames,
+        [row for row, _ in found],
+        f"in which all follows its actions {abs(later)} frames {'later' if later > 0 else 'sooner'}"
+        f" than in the others: were they written {'early' if later > 0 else 'late'}?",
+    )
+
+
+def _stale(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> str:
+    """Whether an entry stands still in an episode, though what moves it elsewhere changes there."""
+    found = stands_still(pairs)
+    if not found:
+        return ""
+    _, action, entry = found[0]
+    rows = [row for row, _, other in found if other == entry]
+    return _of(
+        frames,
+        rows,
+        f"in which {wanted.observation[entry]} stands still, though {wanted.action[action]} moves "
+        "it in the others and changes here, too: a sensor that told its first value?",
+    )
 
 
 def _hangs(frames: Frames, pairs: Pairs) -> str:

@@ -29,6 +29,7 @@ GRIPS, FOLLOWS = 0.8, 0.5  # correlations of a gripper with its action: in the t
 SHOWN = 2  # of each kind, at most
 ROWS = 50  # strides from which something is known
 MOVED = 1e-6  # standard deviation of what moves
+WIDER = 1.4  # times as far as in the task, of a gripper that nothing is to have go farther
 HARDLY = 0.05  # of a gripper's action: less says nothing
 
 
@@ -104,13 +105,13 @@ def steady_entries(wanted: TaskInterface) -> tuple[int, ...]:
     if len(ours) < ROWS:
         return ()
     led = {entry for _, entry in _leading(ours, LED)}
-    tied = np.abs(_correlations(ours.ways, ours.ways)) >= TIED
+    tied = np.abs(correlations(ours.ways, ours.ways)) >= TIED
     return tuple(i for i in range(len(tied)) if i in led or any(tied[i, j] for j in led))
 
 
 def _leading(ours: Strides, least: float = SURE) -> list[tuple[int, int]]:
     """Each action with the entry that it surely moves most."""
-    found = np.abs(_correlations(ours.pushes, ours.ways))
+    found = np.abs(correlations(ours.pushes, ours.ways))
     best = found.argmax(axis=1)
     return [(i, int(best[i])) for i in range(len(best)) if found[i, best[i]] >= least]
 
@@ -137,8 +138,8 @@ def _stretched(
 
 def _untied(ours: Strides, here: Strides, wanted: TaskInterface) -> list[str]:
     """Two entries that move together in the task, and here do not, or the other way."""
-    mine = _correlations(ours.ways, ours.ways)
-    theirs = _correlations(here.ways, here.ways)
+    mine = correlations(ours.ways, ours.ways)
+    theirs = correlations(here.ways, here.ways)
     told: list[str] = []
     for one, other in np.argwhere(np.triu(np.abs(mine) >= TIED, 1)).tolist():
         along = float(np.sign(mine[one, other]) * theirs[one, other])
@@ -202,6 +203,14 @@ def _grips(theirs: Pairs, wanted: TaskInterface) -> list[str]:
         names = f"{wanted.action[action]}, a gripper, and {wanted.observation[entry]}"
         if found[0].std() < HARDLY:
             continue
+        farther = float(seen.std() / found[0].std()) / float(
+            mine[1][:, entry].std() / mine[0].std()
+        )
+        if here * np.sign(along[entry]) >= FOLLOWS and farther > WIDER:
+            told.append(
+                f"{names} goes {farther:.2g} times as far for its action as in {wanted.task}: "
+                "an action from 0 to 1, or another scale?"
+            )
         if here * np.sign(along[entry]) < FOLLOWS:
             told.append(
                 f"{names} do not go together as in {wanted.task} (correlation {here:.2f}, there "
@@ -220,10 +229,10 @@ def _levels(pairs: Pairs, action: int) -> tuple[FloatArray, FloatArray] | None:
 
 
 def _correlation(one: FloatArray, other: FloatArray) -> float:
-    return float(_correlations(one[:, None], other[:, None])[0, 0])
+    return float(correlations(one[:, None], other[:, None])[0, 0])
 
 
-def _correlations(ones: FloatArray, others: FloatArray) -> FloatArray:
+def correlations(ones: FloatArray, others: FloatArray) -> FloatArray:
     """Correlations (a, b) of columns (n, a) with columns (n, b); 0 of what does not move."""
     if not len(ones):
         return np.zeros((ones.shape[1], others.shape[1]))

@@ -12,6 +12,7 @@ from enpire.types import FloatArray
 
 STATS = "meta/stats.json"
 OFF = 0.05  # of what an entry goes through, by which its lowest and highest may differ
+MEANT = 0.1  # of an entry's spread, by which its mean and its spread may differ
 ROUNDED = 1e-3  # and what they may differ by anyhow
 
 
@@ -36,19 +37,31 @@ def told_statistics(frames: Frames, column: str) -> str:
     if not isinstance(about, dict):
         return ""
     values, _ = frames.numbers(column)
-    for name, there in (("min", values.min(axis=0)), ("max", values.max(axis=0))):
+    spread = values.std(axis=0)
+    for name, there, most in (
+        ("min", values.min(axis=0), OFF * np.ptp(values, axis=0)),
+        ("max", values.max(axis=0), OFF * np.ptp(values, axis=0)),
+        ("mean", values.mean(axis=0), MEANT * spread),
+        ("std", spread, MEANT * spread),
+    ):
         claimed = _numbers(about.get(name))
         if claimed is None:
             continue
         if claimed.shape != there.shape:
             return f"{STATS} has {claimed.size} entries of {column}, and frames have {there.size}"
-        off = ~(abs(claimed - there) <= OFF * np.ptp(values, axis=0) + ROUNDED)
+        off = ~(abs(claimed - there) <= most + ROUNDED)
         if off.any():
             at = int(np.argmax(off))
             return (
                 f"{STATS} has a {name} of {claimed[at]:.3g} for entry {at} of {column}, and the "
                 f"frames one of {there[at]:.3g}: made of another dataset?"
             )
+    count = _numbers(about.get("count"))
+    if count is not None and count.size and (count != len(values)).any():
+        return (
+            f"{STATS} counts {count.flat[0]:g} frames of {column}, and there are {len(values)}: "
+            "made of another dataset, or of a part of this one?"
+        )
     return ""
 
 

@@ -20,6 +20,7 @@ from enpire.environment.cameras.camera_marks import CameraMarks
 from enpire.environment.control.cartesian_control import ActionSpec, ArmAction, CartesianControl
 from enpire.environment.control.joint_actions import JointActions, MovesHands
 from enpire.environment.control.sensing import Readings, SensorNoise
+from enpire.environment.core.answers import initial_condition
 from enpire.environment.core.controller import (
     DEMONSTRATOR,
     Controller,
@@ -71,7 +72,6 @@ from enpire.environment.core.task import (
     Restorer,
     Task,
     Watched,
-    initial_condition,
     time_left,
 )
 from enpire.environment.loading import Order, build_stations, load_task, open_stations

@@ -59,6 +59,8 @@ def build_stations(
     """
     if stations < 1:
         raise UsageError(f"{stations} stations cannot run anything: at least 1")
+    if threads < 0:
+        raise UsageError(f"{threads} threads are none: 0 for one a processor")
     if vary_looks and not images:
         raise UsageError("--vary-looks is of the pictures that policies see: --images 64 with it")
     pack = find("tasks", task)
@@ -224,7 +226,17 @@ def load_task(pack: Pack) -> Task:
         raise PackError(f"{path}:{line}: {cls.__name__}: {wrong}")
     if sets_joints(pack.name):
         cls = with_joint_actions(cls, load_robot(find("robots", cls.robot)))
-    task = cls(pack.folder)
+    try:
+        task = cls(pack.folder)
+        if not hasattr(task, "folder"):
+            raise TypeError("its __init__ does not call that of Task")
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise PackError(
+            f"{where(error, pack.folder)}: {cls.__name__}(folder) does not come about: "
+            f"{error_text(error)}"
+        ) from error
     task.name = pack.name
     return task
 

@@ -18,14 +18,18 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from enpire.environment import Job, Readings, Stations, build_stations
+from enpire.environment.core.answers import observed
+from enpire.environment.core.policy_watch import PolicyWatch
 from enpire.environment.stations.period_start import Sensed
-from enpire.errors import ResetFailed
+from enpire.errors import PolicyError, ResetFailed, UsageError
 from enpire.observe.picture import Viewpoint, draw
 from enpire.twin.twin import Rows
 from enpire.types import Episode, Float32Array, Image, Outcome, Purpose, Verdict
 
 Info = dict[str, Any]
 Seeds = int | Sequence[int | None] | None
+LARGEST = 1e6  # of an action: what is larger is as far beyond 1
+LONGEST_SIDE = 4096  # of a picture [px]
 METADATA: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 25}
 
 
@@ -54,6 +58,7 @@ class Stepper:
         task, count = stations.task, len(stations)
         self.observations = np.zeros((count, len(task.observation_names)), dtype=np.float32)
         self.over = np.ones(count, dtype=np.bool_)
+        self._watch = PolicyWatch(f"actions of {task.name}")
         self._controller = Supplied(count, task.policy_actions.size)
         self._awaiting: list[Sensed] = []
 
@@ -62,6 +67,26 @@ class Stepper:
         self.stations.abort("reset before its end")
         self._awaiting.clear()
         self.over[:] = True
+
+    def require_actions(self, given: Any, shape: tuple[int, ...]) -> Float32Array:
+        """Actions of this shape, in single precision; what is odd about them is told once.
+
+        Raises:
+            PolicyError: They are of another shape, or no finite numbers.
+        """
+        values = np.asarray(given)
+        masked = isinstance(given, np.ma.MaskedArray)
+        if values.dtype.kind not in "iuf" or masked:
+            what = "a mask" if masked else values.dtype.name
+            raise PolicyError(f"an action is of {what}: finite numbers are needed")
+        if values.shape != shape:
+            raise PolicyError(f"an action has shape {values.shape}, and {shape} is needed")
+        if not np.isfinite(values).all():
+            entry = ", ".join(map(str, np.argwhere(~np.isfinite(values))[0]))
+            raise PolicyError(f"entry {entry} of an action is no finite number")
+        actions: Float32Array = values.clip(-LARGEST, LARGEST).astype(np.float32)
+        self._watch.count(actions)
+        return actions
 
     def step(self, actions: Float32Array, seeds: dict[int, int]) -> list[Episode]:
         """Carry out `actions`, (n, act), where an episode is under way; reset where `seeds` says.
@@ -79,6 +104,7 @@ class Stepper:
             self.stations.act(sensed)
         self._awaiting.clear()
         for row, seed in seeds.items():
+            _require_seed(seed)
             self.stations.begin(row, Job(seed, Purpose.COLLECTION, self._controller, "supplied"))
             self.over[row] = False
         ended = self._until_awaiting(rows)
@@ -97,7 +123,7 @@ class Stepper:
             waiting: set[int] = set()
             sensed = self.stations.sense(rows)
             if sensed is not None:
-                self.observations[sensed.rows] = self.stations.task.observe(sensed.readings)
+                self.observations[sensed.rows] = observed(self.stations.task, sensed.readings)
                 waiting.update(sensed.rows[sensed.executing].tolist())
                 self._awaiting.append(sensed)
             done = self.stations.ended()
@@ -128,6 +154,7 @@ class TaskEnv(gymnasium.Env[Float32Array, Float32Array]):
         height: int = 480,
     ) -> None:
         """A station of the task called `task`; width and height [pixels] of what it renders."""
+        _require_rendering(render_mode, width, height)
         self.stations = build_stations(task, 1, threads)
         self.observation_space, self.action_space = spaces(self.stations)
         self.render_mode = render_mode
@@ -142,6 +169,8 @@ class TaskEnv(gymnasium.Env[Float32Array, Float32Array]):
 
         Without a seed one is drawn from the environment's generator; `info` says which.
         """
+        if seed is not None:
+            _require_seed(seed)
         super().reset(seed=seed)
         job_seed = drawn(self.np_random) if seed is None else seed
         self._stepper.abort()
@@ -152,7 +181,8 @@ class TaskEnv(gymnasium.Env[Float32Array, Float32Array]):
         """One control period, or the last one and the verification."""
         if self._stepper.over[0]:
             raise gymnasium.error.ResetNeeded("the episode has ended: reset before the next step")
-        ended = self._stepper.step(np.asarray(action, np.float32), {})
+        shape = self.action_space.shape or ()
+        ended = self._stepper.step(self._stepper.require_actions(action, shape), {})
         observation = self._stepper.observations[0].copy()
         if not ended:
             return observation, 0.0, False, False, {}
@@ -196,6 +226,7 @@ class TaskVectorEnv(VectorEnv[Float32Array, Float32Array, NDArray[Any]]):
         height: int = 480,
     ) -> None:
         """Stations of the task called `task`, on `threads` threads (0: one a processor)."""
+        _require_rendering(render_mode, width, height)
         self.stations = build_stations(task, num_envs, threads)
         self.num_envs = num_envs
         self.single_observation_space, self.single_action_space = spaces(self.stations)
@@ -222,6 +253,8 @@ class TaskVectorEnv(VectorEnv[Float32Array, Float32Array, NDArray[Any]]):
             seeds = list(seed)
         if len(seeds) != self.num_envs:
             raise ValueError(f"{len(seeds)} seeds for {self.num_envs} environments")
+        for own in filter(lambda each: each is not None, seeds):
+            _require_seed(own)
         for row, own in enumerate(seeds):
             if own is not None:
                 self._generators[row] = seeding.np_random(own)[0]
@@ -241,7 +274,8 @@ class TaskVectorEnv(VectorEnv[Float32Array, Float32Array, NDArray[Any]]):
     ) -> tuple[Float32Array, NDArray[Any], NDArray[Any], NDArray[Any], Info]:
         """One control period everywhere, but for stations that reset."""
         seeds = {row: drawn(self._generators[row]) for row in np.flatnonzero(self._stepper.over)}
-        ended = self._stepper.step(np.asarray(actions, np.float32), seeds)
+        shape = self.action_space.shape or ()
+        ended = self._stepper.step(self._stepper.require_actions(actions, shape), seeds)
         reward = np.zeros(self.num_envs)
         terminated = np.zeros(self.num_envs, dtype=np.bool_)
         truncated = np.zeros(self.num_envs, dtype=np.bool_)
@@ -282,6 +316,21 @@ def spaces(
         gymnasium.spaces.Box(-np.inf, np.inf, (seen,), np.float32),
         gymnasium.spaces.Box(-1.0, 1.0, (size,), np.float32),
     )
+
+
+def _require_seed(seed: Any) -> None:
+    """Raise UsageError for others than whole numbers of Python's, of 63 bits."""
+    if type(seed) is not int or not 0 <= seed < 2**63:
+        raise UsageError(f"seed {seed!r:.40} is none: a whole number from 0 to 2**63 - 1 is needed")
+
+
+def _require_rendering(mode: Any, width: Any, height: Any) -> None:
+    """Raise UsageError for pictures that cannot be."""
+    if mode not in (None, *METADATA["render_modes"]):
+        raise UsageError(f"render_mode is {mode!r:.40}: None or rgb_array is needed")
+    for name, side in (("width", width), ("height", height)):
+        if not isinstance(side, int) or not 1 <= side <= LONGEST_SIDE:
+            raise UsageError(f"{name} is {side!r:.40}: 1 to {LONGEST_SIDE} pixels are needed")
 
 
 def drawn(generator: np.random.Generator) -> int:

@@ -13,6 +13,9 @@ from enpire.errors import StoreError
 from enpire.store.durable import publish_file
 from enpire.types import FloatArray
 
+QUICKEST, SLOWEST = 1e-5, 1.0  # between two rows [s]
+SOON, OLDEST = 0.1, 10.0  # what was measured is younger or older than its row, at most [s]
+TURNED = 40.0  # that no axis is farther than [rad, m]: six turns
 GAP = 3.0  # periods without a row, after which another recording begins
 REST = 0.02  # joints slower than this rest [rad/s]
 COLUMNS = ("stamps", "sent", "position", "velocity", "effort", "age")
@@ -42,16 +45,48 @@ class Recording:
     handled: str = ""
 
     def __post_init__(self) -> None:
-        rows = len(self.stamps)
-        if rows < 2 or not np.isfinite(self.stamps).all() or (np.diff(self.stamps) <= 0).any():
+        rows = len(self.stamps) if self.stamps.ndim == 1 else 0
+        if (
+            rows < 2
+            or self.stamps.dtype.kind not in "iuf"
+            or not np.isfinite(self.stamps).all()
+            or (np.diff(self.stamps) <= 0).any()
+        ):
             raise StoreError(f"{self.name}: stamps must be two or more increasing numbers")
         if self.age.shape != (rows,):
             raise StoreError(f"{self.name}: age has shape {self.age.shape}")
+        for name in COLUMNS:
+            if getattr(self, name).dtype.kind not in "iuf":
+                raise StoreError(
+                    f"{self.name}: {name} is of {getattr(self, name).dtype}, no numbers"
+                )
+        step = float(np.median(np.diff(self.stamps)))
+        if not QUICKEST <= step <= SLOWEST:
+            raise StoreError(
+                f"{self.name}: its rows are {step:g} s apart: stamps are in s, no ms and no ns"
+            )
+        if not ((self.age >= -SOON) & (self.age <= OLDEST)).all():
+            raise StoreError(
+                f"{self.name}: an age is below -{SOON:g} or above {OLDEST:g} s: ages are in s"
+            )
+        if not 0.0 <= self.effort_window <= OLDEST:
+            raise StoreError(
+                f"{self.name}: effort_window is {self.effort_window:g}: 0 to {OLDEST:g} s is needed"
+            )
+        if self.sent.ndim != 2:
+            raise StoreError(f"{self.name}: sent has shape {self.sent.shape}: (rows, axes) is due")
         for name in COLUMNS[1:-1]:
             if getattr(self, name).shape != self.sent.shape or len(self.sent) != rows:
                 raise StoreError(f"{self.name}: {name} has shape {getattr(self, name).shape}")
         if not (np.isfinite(self.sent).all() and np.isfinite(self.position).all()):
             raise StoreError(f"{self.name}: a setpoint or a position is not a number")
+        if max(np.abs(self.sent).max(), np.abs(self.position).max()) > TURNED:
+            raise StoreError(
+                f"{self.name}: a setpoint or a position is beyond {TURNED:g}: rad or m are needed, "
+                "no degrees"
+            )
+        if np.isinf(self.velocity).any() or np.isinf(self.effort).any():
+            raise StoreError(f"{self.name}: a velocity or an effort is infinite")
 
     def __len__(self) -> int:
         return len(self.stamps)
@@ -97,7 +132,11 @@ def load(path: Path) -> Recording:
     try:
         robot, name = str(columns["robot"]), str(columns["name"])
         stamps, sent, position, velocity, effort, age = (columns[each] for each in COLUMNS)
-        window, handled = float(columns["effort_window"]), str(columns.get("handled", ""))
+        try:
+            window = float(columns["effort_window"])
+        except (TypeError, ValueError) as error:
+            raise StoreError(f"{path}: its effort_window is no number: {error}") from error
+        handled = str(columns.get("handled", ""))
         measured = position, velocity, effort, age
         return Recording(robot, name, stamps, sent, *measured, window, handled)
     except KeyError as error:

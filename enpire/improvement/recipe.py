@@ -5,6 +5,7 @@ It may say, too, what a round's episodes are.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib
 import inspect
@@ -182,32 +183,43 @@ class ConfiguredRecipe:
             return
         ids: set[str] = set()
         with self._blamed():
-            for job in self.recipe.collect(asked):
-                if job is None:
-                    yield None
-                    continue
-                if (job.purpose, job.round) != (Purpose.COLLECTION, asked.round):
-                    raise RecipeError(
-                        f"{self.name}: {job.id} is no collection of round {asked.round}"
-                    )
-                if job.id in ids:
-                    raise RecipeError(
-                        f"{self.name}: two jobs of one id; give them variants of their own"
-                    )
-                ids.add(job.id)
-                yield job
+            jobs = iter(self.recipe.collect(asked))
+        while True:
+            with self._blamed():  # not around `yield`: who closes this is not the recipe
+                job = next(jobs, END)
+                if job is END:
+                    return
+                if isinstance(job, Job):
+                    self._require_own(job, asked, ids)
+                elif job is not None:
+                    raise RecipeError(f"{self.name}: collect yields {job!r:.80}: a Job is needed")
+            yield job
+
+    def _require_own(self, job: Job, asked: Collection, ids: set[str]) -> None:
+        if (job.purpose, job.round) != (Purpose.COLLECTION, asked.round):
+            raise RecipeError(f"{self.name}: {job.id} is no collection of round {asked.round}")
+        if job.id in ids:
+            raise RecipeError(f"{self.name}: two jobs of one id; give them variants of their own")
+        ids.add(job.id)
 
     @contextmanager
     def _blamed(self) -> Iterator[None]:
         """Whatever the recipe's own code raises is a RecipeError that says where."""
         try:
             yield
-        except (EnpireError, KeyboardInterrupt, GeneratorExit):  # its own, or the end of the run
+        except EnpireError:  # its own
             raise
         except BaseException as error:  # sys.exit, too: it would end the run without a word
             at = traceback.extract_tb(error.__traceback__)[-1]
+            if isinstance(error, KeyboardInterrupt) and not _raises(at, self.source):
+                raise  # the end of the run
             what = error_text(error)
             raise RecipeError(f"{self.name}: {at.filename}:{at.lineno}: {what}") from error
+
+
+def _raises(at: traceback.FrameSummary, source: str) -> bool:
+    """Whether a line raises by itself, in a recipe's own file: Ctrl-C comes in any line."""
+    return at.filename == source and (at.line or "").startswith("raise")
 
 
 def required(name: str, given: RecipeInputs) -> ChunkPolicy:
@@ -237,7 +249,9 @@ def latest(episodes: Sequence[Episode]) -> tuple[list[Episode], list[Episode]]:
     return fresh, older
 
 
-METHODS = ("improve", "collect", "require")  # that are called with one argument
+END = object()
+BEGINNINGS = "", "chunk", "flow"  # kinds of a first policy
+METHODS = ("improve", "collect", "require", "learner")  # that are called with one argument
 SIZES = ("history", "stride", "chunk", "hidden")  # of a policy's shape
 
 
@@ -349,30 +363,71 @@ def _recipe_of(module: ModuleType, where: str) -> Recipe:
         raise UsageError(f"{where} is no recipe: it has {has}, and a dataclass with improve is due")
     try:
         recipe: Any = made()
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        if isinstance(error, KeyboardInterrupt) and not _raises(at, where):
+            raise
         raise UsageError(f"{where}: RECIPE() does not come about: {error_text(error)}") from error
-    if not is_dataclass(recipe) or not callable(getattr(recipe, "improve", None)):
+    try:
+        _require_recipe(recipe, where)
+    except UsageError:
+        raise
+    except Exception as error:  # of attributes that are code
+        raise UsageError(f"{where} cannot be looked at: {error_text(error)}") from error
+    found: Recipe = recipe
+    return found
+
+
+def _require_methods(recipe: Any, where: str) -> None:
+    """Raise UsageError where something else stands in a method's place; no property is run."""
+    for name in METHODS:
+        static = inspect.getattr_static(recipe, name, END)
+        if static is END:
+            continue
+        if isinstance(static, property | functools.cached_property):
+            what = "a property"
+        elif inspect.isroutine(value := getattr(recipe, name)):
+            continue
+        else:
+            what = printable(repr(value), SHOWN)
+        raise UsageError(f"{where}: {name} is {what}: a method is due, def {name}(self, given)")
+
+
+def _require_attributes(recipe: Any, where: str) -> None:
+    """Raise UsageError for what a recipe says of itself, and a loop asks hours from now."""
+    staleness = getattr(recipe, "max_staleness", 0.0)
+    number = isinstance(staleness, int | float) and not isinstance(staleness, bool)
+    if not (number and staleness >= 0.0):
+        raise UsageError(f"{where}: max_staleness is {staleness!r:.80}: rounds from 0 up are due")
+    if not isinstance(needs := getattr(recipe, "needs_helper", False), bool):
+        raise UsageError(f"{where}: needs_helper is {needs!r:.80}: True or False is due")
+    if (begins := getattr(recipe, "begins_from", "")) not in BEGINNINGS:
+        raise UsageError(f"{where}: begins_from is {begins!r:.80}: flow or chunk is due")
+
+
+def _require_recipe(recipe: Any, where: str) -> None:
+    """Raise UsageError for what could not improve a policy, hours from now."""
+    if is_dataclass(recipe):
+        _require_methods(recipe, where)
+    if not is_dataclass(recipe) or not hasattr(recipe, "improve"):
         raise UsageError(
             f"{where} is no recipe: RECIPE() is {printable(repr(recipe), SHOWN)}, and a dataclass "
             "with improve is due"
         )
     _require_callable(recipe, where)
-    found: Recipe = recipe  # type: ignore[assignment]
-    return found
+    _require_attributes(recipe, where)
 
 
 def _require_callable(recipe: Any, where: str) -> None:
     """Raise UsageError for methods that could not be called in a round, hours from now."""
-    has = [name for name in METHODS if callable(getattr(recipe, name, None))]
+    has = [name for name in METHODS if hasattr(recipe, name)]
     if ("collect" in has) != ("require" in has):
         raise UsageError(f"{where}: collect and require come together, and it has one of them")
     for name in has:
         method = getattr(recipe, name)
         try:
             inspect.signature(method).bind(None)
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             raise UsageError(f"{where}: {name} is called with one argument: {error}") from error
         later = inspect.isgeneratorfunction(method) and name != "collect"
         if later or inspect.iscoroutinefunction(method):
@@ -417,10 +472,10 @@ def _import(path: Path) -> ModuleType:
         return import_file(name, path)
     except PackError as error:
         raise UsageError(str(error)) from error
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:  # sys.exit, too
         at = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+        if isinstance(error, KeyboardInterrupt) and not (at and _raises(at[-1], str(path))):
+            raise
         line = error.lineno if isinstance(error, SyntaxError) else at[-1].lineno if at else 1
         raise UsageError(f"{path}:{line or 1}: {error_text(error)}") from error
 

@@ -267,6 +267,11 @@ def _boxes(table: Table, robot: Robot) -> tuple[Box, ...]:
             )
         if ((box.low < bases) & (bases < box.high)).all(axis=1).any():
             raise PackError(f"{row.where}: an arm's base stands in {box.name}: nothing could move")
+        places = np.array(robot.limits.workspace_places())
+        if ((box.low <= places) & (places <= box.high)).all():
+            raise PackError(
+                f"{row.where}: {box.name} has the whole workspace in it: nothing could work"
+            )
     return boxes
 
 

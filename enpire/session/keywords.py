@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from enpire.errors import UsageError
+from enpire.real_path import expanded
 from enpire.session.values import duration, spell
 
 Reader = Callable[[Any], Any]
@@ -18,13 +19,13 @@ Reader = Callable[[Any], Any]
 
 def read_path(value: Any) -> Path:
     """A path, of a text or of another path."""
-    return Path(value)
+    return Path(expanded(os.fsdecode(value)))
 
 
 def read_paths(value: Any) -> list[Path]:
     """Several paths, or one alone."""
     alone = isinstance(value, str | os.PathLike)
-    return [Path(each) for each in ([value] if alone else value)]
+    return [read_path(each) for each in ([value] if alone else value)]
 
 
 def as_text(name: str, value: Any) -> str:
@@ -35,7 +36,7 @@ def as_text(name: str, value: Any) -> str:
     """
     if not isinstance(value, str | os.PathLike):
         raise UsageError(f"{name}={value!r}: give a text or a path")
-    return os.fspath(value) if isinstance(os.fspath(value), str) else os.fsdecode(value)
+    return expanded(os.fsdecode(value))
 
 
 def read_keyword(name: str, value: Any, read: Reader) -> Any:

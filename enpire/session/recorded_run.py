@@ -11,6 +11,7 @@ from enpire.errors import StoreError
 from enpire.observe import account
 from enpire.observe.overview import overview
 from enpire.session import frames
+from enpire.session.keywords import as_text
 from enpire.session.recorded_episode import RecordedEpisode, recorded_episode
 from enpire.store import LogEntry, PolicyRow, RoundRow, Run, SealedRow
 from enpire.store.stress import lost_stress
@@ -65,7 +66,7 @@ class RecordedRun:
         Raises:
             StoreError: There is no run, or its record cannot be followed.
         """
-        self.folder = Path(folder)
+        self.folder = Path(as_text("folder", folder))
         with Run.open(self.folder, damaged=True) as run:
             lost = [*run.missing(), *lost_stress(self.folder)]
             self.damage = (*run.damage, *(f"{path}: is recorded and missing" for path in lost))

@@ -27,7 +27,7 @@ LONGEST_S = 1e10  # a duration: three centuries
 PORTS = 2**16
 SHOWN = 20  # characters of a number in a message
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)([smhd])")
 
 
 def duration(text: str) -> float:
@@ -202,7 +202,7 @@ def _one_of(choices: tuple[str, ...], text: str, wrong: str) -> str:
 
 def _whole(text: str, least: int, most: int) -> int:
     try:
-        value = int(text)
+        value = int(_plain(text))
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
     if value < least:
@@ -212,8 +212,15 @@ def _whole(text: str, least: int, most: int) -> int:
     return value
 
 
+def _plain(text: str) -> str:
+    """The same; raises ValueError for what Python alone reads, as 1_0, or digits of all scripts."""
+    if "_" in text or not text.isascii():
+        raise ValueError(text)
+    return text
+
+
 def _number(text: str) -> float:
     try:
-        return float(text)
+        return float(_plain(text))
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is no number") from None

@@ -12,6 +12,7 @@ from enpire.drivers.driver import Clock
 from enpire.drivers.wire import Objects
 from enpire.environment import CartesianControl, Task
 from enpire.environment.control.sensing import Sensors
+from enpire.environment.core.answers import drawn_of
 from enpire.errors import ResetFailed, SafetyError
 from enpire.packs import Robot, World
 from enpire.twin import Twin, compose
@@ -148,7 +149,7 @@ class SimulatedCell:
     def _begin(self) -> None:
         """Set the station up as somebody would: until a scene settles."""
         for _ in range(PLACE_TRIES):
-            self.set_initial_state(self.task.sample(self._rng))
+            self.set_initial_state(drawn_of(self.task, self._rng))
             while not self.placed:
                 self.twin.advance(0, self._substeps)
                 self._steps += self._substeps

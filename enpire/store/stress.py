@@ -39,9 +39,11 @@ def read_stress(folder: Path, policy: str = "") -> dict[str, dict[str, Any]]:
             raise StoreError(
                 f"{path} does not parse ({error}): remove it, and measure again with enpire stress"
             ) from error
-        if content.pop(HASH, None) is not None and text != _text(content):
+        kept = content.pop(HASH, None)
+        if kept is None or text != _text(content):
+            why = "it has no sha256" if kept is None else "its sha256 differs"
             raise StoreError(
-                f"{path} is not what was written (its sha256 differs): "
+                f"{path} is not what was written ({why}): "
                 "remove it, and measure again with enpire stress"
             )
         found[path.stem] = content

@@ -8,6 +8,7 @@ import numpy as np
 from enpire.errors import PackError
 from enpire.packs import Arm
 from enpire.packs.menagerie import Menagerie
+from enpire.twin.unused_options import tell_of_unused
 
 DYNAMICS = ("armature", "damping", "frictionloss", "range", "limited")
 LEAST_OPENED = 0.05  # of what the model's gripper can, that a range is
@@ -65,6 +66,7 @@ def attach(scene: mujoco.MjSpec, arm: Arm) -> None:
     """
     ours = mujoco.MjSpec.from_file(str(arm.model))
     if arm.menagerie is None:
+        tell_of_unused(arm.model, ours, scene)
         frame = scene.worldbody.add_frame(pos=arm.position, quat=arm.quaternion)
         scene.attach(ours, prefix=f"{arm.name}_", frame=frame)
         return

@@ -25,10 +25,13 @@ FILES = 1000  # beside a model that are looked at
 TILT = 0.5  # of it, along a bench that stands askew [m/s^2]
 SHORTEST, LONGEST = 1e-5, 0.02  # a time step [s]
 LOOSEST = 1e-3  # tolerance of a solver that still comes to contacts
-AIR = 2.0  # density that no air is above [kg/m^3]
+AIR, WATER, BREEZE = 2.0, 1e-3, 3.0  # density, viscosity, wind that no air on a bench has
 NEEDED = tuple(
     getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}")
-    for name in ("CONTACT", "GRAVITY", "CONSTRAINT", "ACTUATION", "FRICTIONLOSS", "LIMIT", "SENSOR")
+    for name in (
+        *("CONTACT", "GRAVITY", "CONSTRAINT", "ACTUATION", "FRICTIONLOSS", "LIMIT", "SENSOR"),
+        *("EQUALITY", "SPRING", "DAMPER"),
+    )
 )
 LARGEST, LARGEST_LOOSE = 50.0, 5.0  # from the middle of a thing that stands, and that moves [m]
 ROUGHEST = 10.0  # coefficient of sliding friction: soft rubber has 4 at most
@@ -152,9 +155,16 @@ def _require_bench(model: mujoco.MjModel, world: World) -> None:
             f"actuatorgroupdisable empty; found {model.opt.tolerance:g}, {model.opt.impratio:g} "
             f"and {model.opt.disableactuator:b} (by bits): contacts and arms need them so"
         )
-    if model.opt.density > AIR:
+    for name, value, most in (
+        ("density [kg/m^3]", model.opt.density, AIR),
+        ("viscosity [Pa s]", model.opt.viscosity, WATER),
+        ("wind [m/s]", float(np.abs(model.opt.wind).max()), BREEZE),
+    ):
+        if value > most:
+            LOG.warning("%s has a %s of %g: a bench stands in air", world.model, name, value)
+    if model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_OVERRIDE:
         LOG.warning(
-            "%s stands in a fluid of %g kg/m^3: air has 1.2", world.model, model.opt.density
+            '%s: <flag override="enable"/> has all contacts alike, whatever geoms say', world.model
         )
     off = [flag.name for flag in NEEDED if model.opt.disableflags & flag]
     if off:
@@ -203,8 +213,9 @@ def _require_physical(model: mujoco.MjModel, robot: Robot, world: World) -> None
                 f"{', '.join(f'{x:g}' for x in places[row])} "
                 f"m, beyond {LARGEST:g} m: places are in m, no mm"
             )
-    if (model.body_mass > HEAVIEST).any():
-        body = int(np.argmax(model.body_mass))
+    heavy = (model.body_weldid != 0) & (model.body_mass > HEAVIEST)  # a bench may weigh a ton
+    if heavy.any():
+        body = int(np.argmax(heavy))
         raise PackError(
             f"{where}: body {_row_name(model, 'body', body)} has a mass of "
             f"{model.body_mass[body]:g} kg: {HEAVIEST:g} at most, and no grams"

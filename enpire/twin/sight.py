@@ -9,6 +9,7 @@ import numpy as np
 
 from enpire.errors import PackError
 from enpire.packs import Robot, World
+from enpire.pinhole import in_picture
 from enpire.types import Flags, FloatArray
 
 ASPECT = 4 / 3  # of a picture
@@ -56,10 +57,9 @@ def _in_picture(
     """Which of these places (n, 3) a camera has before it; all of them if it is no pinhole."""
     if model.cam_projection[camera] == mujoco.mjtProjection.mjPROJ_ORTHOGRAPHIC:
         return np.ones(len(places), bool)
-    x, y, z = ((places - data.cam_xpos[camera]) @ data.cam_xmat[camera].reshape(3, 3)).T
-    most = -z * math.tan(math.radians(model.cam_fovy[camera]) / 2)  # it looks along -z
-    inside: Flags = (z < 0.0) & (abs(y) <= most) & (abs(x) <= ASPECT * most)
-    return inside
+    seen = (places - data.cam_xpos[camera]) @ data.cam_xmat[camera].reshape(3, 3)
+    most = np.array([ASPECT, 1.0]) * math.tan(math.radians(model.cam_fovy[camera]) / 2)
+    return in_picture(seen * (1.0, -1.0, -1.0), -most, most)  # it looks along -z, y up
 
 
 def _between(model: mujoco.MjModel, data: mujoco.MjData, at: FloatArray, place: FloatArray) -> str:

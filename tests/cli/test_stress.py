@@ -18,6 +18,7 @@ from enpire.policies import SkillPolicy, SkillSpec, metadata
 from enpire.policies.skill import SkillController
 from enpire.rollout.evaluation.seeds import stream
 from enpire.store import Run
+from enpire.store.stress import keep_stress
 
 SMALL = ("--episodes", "4", "--seed", "5", "--robots", "2", "--threads", "1", "--json")
 POINTS = ["latency+30ms", "baseline", "stiffness-x0.6"]
@@ -67,6 +68,16 @@ def test_a_policy_under_some_points_is_kept_and_shown(
     assert "latency+30ms" in capsys.readouterr().out
     assert main(["show", str(folder), "--json"]) == 0
     assert set(last(capsys)["stress"]) == {"policy-0"}
+
+
+def test_a_row_of_another_version_is_told_as_one(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    same = {"task": "pick_cube", "sha256": "", "packs": {}, "verified_by": "sensors only"}
+    keep_stress(folder, "policy-0", same | {"points": [{"point": "baseline", "audited": 3}]})
+    assert main(["show", str(folder)]) == 0
+    assert "cannot be read" in capsys.readouterr().out
+    assert main(["report", str(folder)]) == 0
 
 
 @pytest.mark.medium

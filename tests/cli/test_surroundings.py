@@ -61,11 +61,12 @@ def test_a_variable_that_is_wrong(variables: dict[str, str], said: str, tmp_path
     assert "Traceback" not in told.stderr
 
 
-def test_a_file_that_is_called_as_a_module_of_pythons(tmp_path: Path) -> None:
-    (tmp_path / "random.py").touch()
+@pytest.mark.parametrize("name", ["random.py", "numpy.py"])
+def test_a_file_that_is_called_as_a_module_of_pythons(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).touch()
     told = run(tmp_path, "eval", "--policy", "random", "--task", "pick_cube")
     assert told.returncode == 1
-    assert "random.py is loaded in place of Python's own module of that name" in told.stderr
+    assert f"{name} is loaded in place of the module of that name that Python has" in told.stderr
     assert "Traceback" not in told.stderr
 
 

@@ -56,6 +56,12 @@ def test_a_zero_that_is_turned_is_told_and_another_posture_is_not() -> None:
     assert told([(m + all_axes, w + all_axes) for m, w in followed()]) == ""
 
 
+def test_an_episode_that_runs_backwards_is_told() -> None:
+    arm = followed()
+    arm[3] = tuple(each[::-1] for each in arm[3])  # type: ignore[assignment]
+    assert "(the first in its order: 3) in which the arm moves before its leader" in told(arm)
+
+
 def test_an_arm_that_stands_says_nothing() -> None:
     assert told([(m * 0, w * 0) for m, w in followed()]) == ""
 

@@ -95,6 +95,10 @@ def linked(folder: Path) -> None:
 
 ALL = (
     one("no such verb", ("lop",), "did you mean loop"),
+    one("digits of another script", (*EVAL, "x", "--seed", "\u0663"), "is no whole number"),
+    one("an underscore in a number", (*EVAL, "x", "--episodes", "1_0"), "'1_0' is no whole number"),
+    one("an underscore in a share", (*LOOP, "--target", "0.9_5"), "'0.9_5' is no number"),
+    one("minutes of another script", (*LOOP, "--max-time", "\u0665m"), "is no duration"),
     one("no such option", ("loop", "--task", "zip_tie", "--taks", "x"), "--taks"),
     one(
         "two seeds",
@@ -154,6 +158,7 @@ ALL = (
     one("a return that is none", (*EVAL, "gym:X", "--success", "return>=nan"), "is no rule"),
     one("an endless return", (*EVAL, "gym:X", "--success", "return>=1e999"), "is no rule"),
     one("no interpreter", (*EVAL, "gym:X", "--python", "/no/such"), "does not start"),
+    one("an interpreter that is none", (*EVAL, "gym:X", "--python", "/usr/bin/yes"), "is no mess"),
     one("a folder as interpreter", (*EVAL, "gym:X", "--python", "/tmp"), "does not start"),
     one("an interpreter of a pack", (*EVAL, "zip_tie", "--python", "python"), "are for gym:"),
     one("a task's path without a pack", (*EVAL, "./"), "is no task pack"),
@@ -179,6 +184,11 @@ ALL = (
         "l is there already",
         lambda folder: (a_run()(folder), (folder / "l").symlink_to("l")),
     ),
+    one("a run at home", ("show", "~/no-such-run"), f"{Path.home()}/no-such-run"),
+    one("a run at home, after =", ("fsck", "~/no-such-run"), f"{Path.home()}/no-such-run"),
+    one("a policy at home", ("eval", "--policy=~/no-such-run:p"), f"{Path.home()}/no-such-run"),
+    one("a run by a variable", (*LOOP[:3], "--run", "$HOME/r"), "begins with a shell's variable"),
+    one("a run by a variable in braces", ("show", "${RUNS}/r"), "begins with a shell's variable"),
     one("a run without a policy", ("eval", "--policy", "run"), "no policy yet", a_run()),
     one(
         "a run whose settings do not parse",

@@ -25,6 +25,7 @@ EXCHANGED = "first: 3. in which hand_x and hand_y are as each other else: column
 PAID = np.tile(np.r_[np.zeros(9), 1.0], 4)
 EARNED = PAID * np.repeat([1, 1, 0, 1], 10)
 PLAIN = ("by next.success",)
+MUCH = [0.9] * 3
 TASKS = "meta/tasks.parquet"
 Spoil = Callable[[Made], object]
 
@@ -647,6 +648,18 @@ MORE = (
         TOLD,
         after=statistics(action={"min": [-100.0] * 3, "max": [100.0] * 3}),
     ),
+    one(
+        "statistics of more frames",
+        nothing,
+        "stats.json counts 99 frames of action, and there are 40",
+        TOLD,
+        after=statistics(action={"count": [99]}),
+    ),
+    one("of another mean", nothing, "a mean of 0.9", TOLD, after=statistics(action={"mean": MUCH})),
+    one(
+        "of no spread", nothing, "a std of 0 for", TOLD, after=statistics(action={"std": [0.0] * 3})
+    ),
+    one("of as many", nothing, "by", TAKEN, after=statistics(action={"count": [40]})),
     one(
         "statistics of a wider arm",
         nothing,

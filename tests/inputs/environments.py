@@ -259,6 +259,23 @@ class LeftOver(Odd):
         return seen, reward, over or self._at_reset, False, {"is_success": True}
 
 
+class Shown(Odd):
+    """Shows something else once it has been reset."""
+
+    def reset(self, **given: Any) -> Any:
+        began = super().reset(**given)
+        self.observation_space = Box(-1, 1, (5,))
+        return began
+
+
+class Blank(Odd):
+    """Shows nothing but 0 in each fifth step."""
+
+    def step(self, action: np.ndarray) -> Any:
+        seen, *more = super().step(action)
+        return seen * bool(self._steps % 5), *more
+
+
 class Wider(Odd):
     """Takes other actions once it has been reset."""
 
@@ -586,6 +603,18 @@ MORE = (
             ("truths", TWO, np.array([True, False])),
             ("whole numbers of a part", Dict(a=Dict(b=TWO)), {"a": {"b": np.array([1, 2])}}),
         )
+    ),
+    Input(
+        "shows more after a reset", lambda _: episode(Shown), "observations are .* after", INVALID
+    ),
+    Input(
+        "nothing in each fifth step", lambda _: several(Blank), "all that it shows is 0 at s", TOLD
+    ),
+    Input(
+        "over at its first step",
+        lambda _: several(lambda: Made(truncated=True, info={"success": False})),
+        "each of 4 episodes ended at its first step, and none as a success",
+        TOLD,
     ),
     Input("takes no seed", lambda _: episode(Seedless), "unexpected keyword.*'seed'", INVALID),
 )

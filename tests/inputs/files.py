@@ -130,6 +130,7 @@ def reach(name: str, old: str, new: str, words: str, ends: str = REFUSED) -> Inp
 
 
 LIMIT, ACTION = "time_limit = 3.0", "ActionSpec((ArmAction((STEP,) * 3, (0.0, 0.0, 0.0)),))"
+INIT, BARE = "def __init__(self, folder)", "def __init__(self)"
 SPEED = "cartesian_speed = 0.25"
 FILES = (
     robot("robot: a speed of 400 digits", SPEED, f"cartesian_speed = {DIGITS}", "401 digits"),
@@ -366,6 +367,13 @@ TASKS = (
     reach("a probe of NaN", LIMIT, f'{LIMIT}; probe_limit = float("nan")', "probe_limit is nan"),
     reach("a rate of nought", LIMIT, f"{LIMIT}; control_hz = 0", "control_hz is 0"),
     reach("a force below nought", LIMIT, f"{LIMIT}; force_limit = -1", "force_limit is -1"),
+    reach("a force in mN", LIMIT, f"{LIMIT}; force_limit = 40000.0", "0 to 1000 is needed"),
+    reach("a step of nothing", "STEP = 0.008", "STEP = 8e-9", "no hand is seen to move by that"),
+    reach("its own beginning", LIMIT, f"{LIMIT}\n    {INIT}: pass", "does not call that of Task"),
+    reach("a beginning of nothing", LIMIT, f"{LIMIT}\n    {BARE}: pass", "does not come about: Ty"),
+    reach(
+        "a beginning that raises", LIMIT, f"{LIMIT}\n    {INIT}: 1 / 0", r"task.py:\d+: .*ZeroDi"
+    ),
     reach("no instruction", '"Reach the goal."', '" "', "instruction is ' ': a text is needed"),
     reach("an instruction of bytes", '"Reach the goal."', 'b"x"', "instruction is b'x'"),
     reach("a robot that is a list", '"so101"', '["so101"]', "robot is .*a text is needed"),

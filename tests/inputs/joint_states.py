@@ -90,6 +90,8 @@ ALL = (
     joints(
         "a position of 1e300", "position of a is 1e.300, which no joint has", position=[1e300, 2.0]
     ),
+    joints("positions in degrees", "position of a is 90, .* no degrees", position=[90.0, -45.0]),
+    joints("a joint that has turned round six times", "37", TAKEN, position=[37.0, 2.0]),
     joints("no positions", "2 names, and of position 0 numbers", position=[]),
     joints("positions in text", NUMBERS, position=["1", "2"]),
     joints("positions that are nothing", NUMBERS, position=[None, 1.0]),

@@ -94,11 +94,13 @@ def recorded(change: Change) -> Made:
     return made
 
 
-def one(name: str, change: Change, words: str, ends: str = TOLD) -> Input:
-    """An entry."""
+def one(
+    name: str, change: Change, words: str, ends: str = TOLD, task: TaskInterface | None = None
+) -> Input:
+    """An entry. task: None: with its own random motion."""
 
     def give(folder: Path) -> tuple[str, str]:
-        found = demonstrations(recorded(change).write(folder), wanted(), Allowed())
+        found = demonstrations(recorded(change).write(folder), task or wanted(), Allowed())
         return (TAKEN if found.said == PLAIN else TOLD), "; ".join(found.said)
 
     return Input(name, give, words, ends)
@@ -182,6 +184,48 @@ def joined() -> Change:
     return change
 
 
+def in_one(change: Change) -> Change:
+    """One episode is otherwise."""
+    episodes = iter(range(EPISODES))
+
+    def changed(actions: FloatArray, seen: FloatArray) -> None:
+        if next(episodes) == 3:
+            change(actions, seen)
+
+    return changed
+
+
+def backwards(actions: FloatArray, seen: FloatArray) -> None:
+    """Its frames are in reverse, numbered as if they were not."""
+    actions[:], seen[:] = actions[::-1].copy(), seen[::-1].copy()
+
+
+def grips_up(actions: FloatArray, _: FloatArray) -> None:
+    """A gripper's actions go from 0 to 1."""
+    actions[:, 2] = (actions[:, 2] + 1) / 2
+
+
+def at_their_ends(actions: FloatArray, _: FloatArray) -> None:
+    """All that is known of an action is its sign."""
+    actions[:] = np.sign(actions)
+
+
+def stale(*entries: int) -> Change:
+    """Entries that tell their first value."""
+
+    def change(_: FloatArray, seen: FloatArray) -> None:
+        seen[:, entries] = seen[0, entries]
+
+    return change
+
+
+def held(actions: FloatArray, seen: FloatArray) -> None:
+    """A gripper that nobody moved."""
+    actions[:, 2], seen[:, 4] = 0.1, 0.1
+
+
+UNKNOWN = TaskInterface("reach", SEEN, DONE, float(FPS))  # nothing is known of how it moves
+BACK, STALE = "the first: 3. in which what actions move goes before", "stands still, though action_"
 APART = "do not move together as in reach"
 ALL = (
     one("a hand that moves as in the task", as_it_was, "by next.success", TAKEN),
@@ -205,6 +249,19 @@ ALL = (
     ),
     one("a ball that is lost for long", lost(0.0, slice(20, 39)), "first: 3. in which ball_from"),
     one("a tracker that stood in an episode", lost(None, slice(0, 40)), "first: 3. in which ball"),
+    one("an episode that runs backwards", in_one(backwards), BACK),
+    one("one that runs backwards, of any task", in_one(backwards), BACK, task=UNKNOWN),
+    one("a gripper by actions from 0 to 1", grips_up, "gripper goes 1.6 times as far for its"),
+    one("all actions at their ends", at_their_ends, "100% of what actions say is 1 or -1"),
+    one("all that run backwards", backwards, "the other way than in reach", REFUSED),
+    one(
+        "one whose actions are late", in_one(late(5)), "3. in which all .* 5 .*sooner", task=UNKNOWN
+    ),
+    one("a gripper that told its first value", in_one(stale(4)), f"gripper {STALE}2", task=UNKNOWN),
+    one("a hand that told its first place", in_one(stale(0)), f"hand_x {STALE}0", task=UNKNOWN),
+    one("a hand that told its height only", in_one(stale(0, 2)), f"hand_x {STALE}0", task=UNKNOWN),
+    one("a gripper that need not move here", in_one(held), "by", TAKEN, task=UNKNOWN),
+    one("a hand of any task", as_it_was, "by next.success", TAKEN, task=UNKNOWN),
     one("rows that fill an episode up", filled_up, "10 of 10 .* one row over and over"),
     one("two episodes in one", joined(), "jumps by"),
 )

@@ -16,12 +16,14 @@ from tests.store.samples import episode
 SPEC = ChunkSpec("t", observation=6, action=3, chunk=4, execute=2, hidden=(8,))
 TEXT = """
 from __future__ import annotations
-import os, sys
+import functools, os, sys
 from dataclasses import dataclass, field, replace
 from typing import Any, Callable
 from enpire.improvement.recipe import Candidate
 from enpire.policies import ChunkPolicy
 
+def ctrl_c():
+    raise KeyboardInterrupt
 {decorator}
 class Mine:
     {fields}
@@ -109,6 +111,9 @@ def numbers(name: str, said: str, words: str, ends: str = REFUSED) -> Input:
 
 NAN = "float('nan')"
 END = "@dataclass\nclass Yours:\n    a: int = 1\n    {}\nRECIPE = Yours"
+GETS = "def __getattr__(self, name): raise ValueError(name)"
+SEES = GETS.replace("attr", "attribute")
+JOBS = "def collect(self, asked): yield\n    "
 PASS, NEEDS = "def improve(self, given): pass\n    ", "def require(self, stations): pass\n    "
 WEIGHTS = """p = ChunkPolicy(given.spec)
         next(p.parameters()).data.fill_({})
@@ -127,6 +132,8 @@ ALL = (
     file("CRLF", text().replace("\n", "\r\n"), "'a': '1'", TAKEN),
     file("exits", "import sys\nsys.exit(0)", r"mine.py:2: SystemExit: 0"),
     file("exits as a spent budget", "raise SystemExit(3)", r"mine.py:1: SystemExit: 3"),
+    file("interrupts", "raise KeyboardInterrupt", "mine.py:1: KeyboardInterrupt"),
+    file("closes", "raise GeneratorExit", "mine.py:1: GeneratorExit"),
     file("raises what is no exception", "raise BaseException('x')", "mine.py:1: BaseException: x"),
     file("raises what does not say", "raise type('E', (Exception,), {'__str__': 3})", "E: an"),
     file("raises what clears the screen", r"raise ValueError('\x1b[2J')", r"ValueError: \\x1b"),
@@ -157,7 +164,24 @@ ALL = (
     takes("a keyword", "def improve(self, *, given): pass", "improve is called with one argument"),
     takes("more, by default", "def improve(self, given, more=1): pass", "'a': '1'", TAKEN),
     takes("later", "async def improve(self, given): pass", "no async, and no yield"),
-    takes("a number", "improve = 3", "a dataclass with improve is due"),
+    takes("a number", "improve = 3", "improve is 3: a method is due, def improve"),
+    takes("nothing at all", "improve = None", "improve is None: a method is due"),
+    takes("what is not there yet", "improve = property(lambda self: 1 / 0)", "is a property: a m"),
+    takes("what is kept", "improve = functools.cached_property(len)", "improve is a property"),
+    takes("a class", "improve = Candidate", "improve is <class .*: a method is due"),
+    takes("a partial call", "improve = functools.partial(print)", "improve is functools.partial"),
+    takes("a field", "improve: object = None", "improve is None: a method is due"),
+    takes("a static method", "improve = staticmethod(lambda given: None)", "'a': '1'", TAKEN),
+    takes("a method of its class", "improve = classmethod(lambda cls, given: None)", "'a'", TAKEN),
+    takes("jobs by a property", f"{PASS}{NEEDS}collect = property(list)", "collect is a property"),
+    takes("a need in words", f"{PASS}{JOBS}require = 'arms'", "require is 'arms': a method"),
+    takes("a learner that is none", f"{PASS}learner = 3", "learner is 3: a method is due"),
+    takes("a learner of nothing", f"{PASS}def learner(self): pass", "learner is called with one"),
+    takes("a lag in words", f"{PASS}max_staleness = 'one'", "max_staleness is 'one': rounds from"),
+    takes("a lag of NaN", f"{PASS}max_staleness = {NAN}", "max_staleness is nan: rounds from 0"),
+    takes("a lag below nought", f"{PASS}max_staleness = -1", "max_staleness is -1: rounds"),
+    takes("a helper in words", f"{PASS}needs_helper = 'no'", "needs_helper is 'no': True or"),
+    takes("a beginning that is none", f"{PASS}begins_from = 'bc'", "begins_from is 'bc': flow or"),
     takes("jobs that anything runs", f"{PASS}def collect(self, asked): yield", "come together"),
     takes("a need of no jobs", f"{PASS}def require(self, stations): pass", "come together"),
     takes(
@@ -203,8 +227,11 @@ ALL = (
         "has to end in .py",
         ".PY",
     ),
+    field("attributes that raise", f"a: int = 1\n    {GETS}", "cannot be looked at: ValueError"),
+    field("attributes that none can see", f"a: int = 1\n    {SEES}", "cannot be looked at: Val"),
     field("a field without a default", "a: int", "does not come about: TypeError"),
     field("a default that raises", "a: int = field(default_factory=lambda: 1 / 0)", "ZeroDiv"),
+    field("a default that interrupts", "a: int = field(default_factory=ctrl_c)", "Keyboard"),
     field("a default that exits", "a: int = field(default_factory=sys.exit)", "SystemExit"),
     field("a field of no type", "a: Nope = 1", "cannot be settings: NameError"),
     field("a field of anything", "a: Any = None", "'a': 'None'", TAKEN),
@@ -237,6 +264,9 @@ ALL = (
     improves("weights of NaN", WEIGHTS.format(NAN), "not finite"),
     improves("infinite weights", WEIGHTS.format("float('inf')"), "not finite"),
     improves("raises in it", "raise ValueError('x')", r"mine.py:\d+: ValueError: x"),
+    improves("interrupts itself", "raise KeyboardInterrupt", r"mine.py:\d+: KeyboardInterrupt"),
+    improves("closes itself", "raise GeneratorExit", r"mine.py:\d+: GeneratorExit"),
+    improves("is at its end", "raise StopIteration", r"mine.py:\d+: StopIteration"),
     improves("exits in it", "sys.exit(0)", r"mine.py:\d+: SystemExit: 0"),
     numbers("numbers of nothing", "None", "no numbers"),
     numbers("numbers in a list", "[1]", "no numbers"),

@@ -402,6 +402,8 @@ ALL = (
     at("two addresses", "ws://h:1?execute=2,ws://h:2?execute=2", "twice|whole number"),
     at("a port too large", "ws://h:99999999", "no address"),
     at("a time that is none", "ws://h:1?timeout=nan", "above 0"),
+    at("digits of another script", "ws://h:1?execute=\u0662", "a whole number is needed"),
+    at("an underscore in a number", "ws://h:1?timeout=1_0", "timeout is '1_0': a number is needed"),
     at("an option that is none", "ws://h:1?exec=2", "is not known"),
     at("pictures beyond memory", "ws://h:1?images=100000", "size: 100000"),
 )

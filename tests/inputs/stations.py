@@ -119,6 +119,8 @@ LOOKS = "[-0.398, 0.507, 0.601, -0.473]"
 MOCK, TWIN, ROS, LEROBOT = (f'driver = "{d}"\n' for d in ("mock", "twin", "ros2", "lerobot"))
 WALL = '[[keep_out]]\nname = "w"\nlow = [0.7, -1, 0]\nhigh = [0.8, 1, 1]\n'
 SPACE = '[ros2]\nnamespace = "/left"\n'
+SIDES = "width = 640\nheight = 480"
+LENS = "distortion = [0.094, -0.172, 0.0007, -0.0022, 0.0]"
 FOCAL, CENTRE, NONE = "focal = [611.1, 613.0]", "centre = [324.3, 231.6]", "is no name in ROS 2"
 ALL = (
     camera("as it should be", "top", "top", "StationFile", TAKEN),
@@ -135,6 +137,23 @@ ALL = (
     camera("no width", "width = 640", "width = 0", "width must be a whole number from 1"),
     camera("a height below nought", "height = 480", "height = -480", "height must be a whole"),
     camera("a lens that is none", "[0.094", "[94", "distortion must be within 50"),
+    camera("its sides exchanged", SIDES, "width = 480\nheight = 640", "are two of them exchanged"),
+    camera("its centre exchanged", CENTRE, "centre = [231.6, 324.3]", "are two of them exchanged"),
+    camera("a centre aside", CENTRE, "centre = [400.0, 231.6]", "StationFile", TAKEN),
+    camera("of seven pictures", "pictures = 15", "pictures = 7", "whole number from 8 up"),
+    camera("a lens that folds", LENS, "distortion = [-0.9, 0.0, 0.0, 0.0, 0.0]", "folds the pict"),
+    camera(
+        "a lens in another order", LENS, "distortion = [0.094, 0.0, -0.172, 0.0, 0.0]", "p1 and p2"
+    ),
+    camera(
+        "a lens by its tangents",
+        LENS,
+        "distortion = [0.0, 0.0, 0.4, 0.0, 0.0]",
+        "p1 and p2 must be",
+    ),
+    camera("a wide lens", LENS, "distortion = [-0.35, 0.12, 0.0, 0.0, 0.0]", "StationF", TAKEN),
+    camera("a lens that folds beyond", LENS, "distortion = [-0.3, 0, 0, 0, 0]", "StationF", TAKEN),
+    camera("a lens of no bend", LENS, "distortion = [0.0, 0.0, 0.0, 0.0, 0.0]", "StationF", TAKEN),
     camera("a turn of length 2", "[-0.398", "[-1.9", "quaternion .w x y z. has length 2"),
     camera("an error of 27 px", "hand_eye_rms = 0.27", "hand_eye_rms = 27.0", "0 to 20 px"),
     camera("an error below nought", "held_out_rms = 0.27", "held_out_rms = -1", "held_out_rms mu"),
@@ -152,6 +171,7 @@ ALL = (
     wall("as it should be", "[0.7, -1, 0]", "[0.8, 1, 1]", "StationFile", TAKEN),
     wall("in centimetres", "[6, -5, 0]", "[7, 5, 9]", "more than 3 m from every arm.* no cm"),
     wall("around the arm", "[-0.2, -0.2, -0.1]", "[0.2, 0.2, 0.3]", "base stands in w: nothing"),
+    wall("the whole workspace", "[0.1, -1, -0.1]", "[2, 1, 2]", "has the whole workspace in it"),
     wall("the bench", "[-1, -1, -1]", "[1, 1, 0.0]", "StationFile", TAKEN),
     wall("the room's", "[1.5, -9, 0]", "[1.6, 9, 3]", "StationFile", TAKEN),
     ros2("as it should be", 'namespace = "/left"', "'/left'", TAKEN),

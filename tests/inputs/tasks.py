@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -125,6 +126,10 @@ def interrupts(*_: Any) -> None:
     raise KeyboardInterrupt
 
 
+def closes(*_: Any) -> None:
+    raise GeneratorExit
+
+
 def mute(*_: Any) -> None:
     raise Mute
 
@@ -151,6 +156,15 @@ TRUE = Predicate("near", 1.0, True, "m", at_least=False)
 NEAR, UNSURE = held(Outcome.SUCCESS, 0.0), held(Outcome.FAILURE, NAN)
 
 
+CLOCK = itertools.count()
+
+
+def writes(self: Reach, readings: Readings) -> Float32Array:
+    """Zero the joints before looking."""
+    readings.joints[...] = 0.0
+    return Reach.observe(self, readings)
+
+
 def seen(*numbers: float) -> np.ndarray:
     """An observation of one station."""
     return np.array([numbers], np.float32)
@@ -172,6 +186,9 @@ ALL = (
     shows("as it should be", lambda action: action, "^$", TAKEN),
     shows("in degrees", lambda action: 57.3 * action + 2.0, "beyond .-1, 1.*another unit", TOLD),
     shows("by nothing", lambda action: None, "its demonstrator acts by None"),
+    shows("what it masks", lambda a: np.ma.array(a, mask=a > 0), "acts by .*an array of an act"),
+    shows("nobody", lambda a: a / {}["x"], "KeyError"),
+    shows("an exit", exits, "SystemExit: 3"),
     shows("by a list", lambda action: action.tolist(), "^$", TAKEN),
     shows("by truths", lambda action: action > 0.0, "its demonstrator acts by .*an array"),
     judged("success against its measure", held(Outcome.SUCCESS, 1.0), "near does not hold"),
@@ -236,12 +253,42 @@ ALL = (
         for method in ("observe", "looks_done")
         for what, does, words in (("exits", exits, "task.py.*SystemExit: 3"), ("raises", mute, "M"))
     ),
+    *(
+        Input(
+            f"{method} that closes", lambda _, m=method: episode(**{m: closes}), "GeneratorExit", e
+        )
+        for method, e in (
+            *((name, REFUSED) for name in ("observe", "looks_done")),
+            *((name, INVALID) for name in ("sample", "settle", "verification_action", "verify")),
+        )
+    ),
     one(
         "a probe of NaN",
         "verification_action",
         np.full(7, NAN, np.float32),
         "no finite number",
         INVALID,
+    ),
+    one(
+        "a probe in degrees",
+        "verification_action",
+        np.full(7, 28.6, np.float32),
+        "verification_action is up to 28.6, and 1 is a full one: degrees or mm",
+        INVALID,
+    ),
+    one(
+        "a probe that is too much for one entry",
+        "verification_action",
+        np.r_[np.zeros(6), -100.0].astype(np.float32),
+        "is up to 100, and 1",
+        INVALID,
+    ),
+    one(
+        "a probe that is clipped",
+        "verification_action",
+        np.full(7, 1.5, np.float32),
+        "^fail",
+        TAKEN,
     ),
     one(
         "a probe too short",
@@ -261,6 +308,28 @@ ALL = (
         np.ones(7, bool),
         "verification_action returns bool",
     ),
+    one("a draw in mm", "sample", np.array([400.0]), "task_goal is at .* m once .*no mm", INVALID),
+    Input(
+        "what a clock says",
+        lambda _: episode(observe=lambda *_: np.full((1, 2), next(CLOCK), np.float32)),
+        "observe shows otherwise of the same readings",
+    ),
+    Input(
+        "what it writes into",
+        lambda _: episode(observe=writes),
+        "observe writes into the joints of its readings",
+    ),
+    Input(
+        "a truth in words",
+        lambda _: checked(ground_truth=lambda *_: "yes"),
+        "its ground_truth is 'yes': a tuple of Predicates",
+    ),
+    Input(
+        "a truth by words",
+        lambda _: checked(ground_truth=lambda *_: ("yes",)),
+        "'yes' is among its predicates",
+    ),
+    Input("no truth", lambda _: checked(ground_truth=lambda *_: ()), "fits", TAKEN),
     Input("one array for all it shows", one_buffer, "^7 different", TAKEN),
     one("1e300 seen", "observe", np.array([[1e300, 0.0]]), "entry 0 of its obs.* inf", INVALID),
     Input(

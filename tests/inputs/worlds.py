@@ -13,12 +13,11 @@ import mujoco
 
 from enpire import git_lfs
 from enpire.environment import Task
-from enpire.environment.core import task as core_task
 from enpire.errors import PackError
 from enpire.packs import find, load_robot, load_world
 from enpire.packs.menagerie import VARIABLE, of_pack
 from enpire.packs.models import require_files_of
-from enpire.twin import compose, composition
+from enpire.twin import compose, composition, unused_options
 from tests.environment.reach import Reach
 from tests.inputs.entry import REFUSED, TAKEN, TOLD, Input, changed
 
@@ -70,6 +69,18 @@ def option(name: str, said: str, words: str, ends: str = REFUSED) -> Input:
     return Input(f"world: {name}", give, words, ends)
 
 
+def told_of(name: str, said: str, words: str, ends: str = TOLD) -> Input:
+    """An entry: what is told of a bench with another `<option>`."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        told: list[str] = []
+        with patch.object(composition.LOG, "warning", lambda text, *args: told.append(text % args)):
+            option(name, said, "").give(folder)
+        return (TOLD if told else TAKEN), "; ".join(told)
+
+    return Input(f"world of {name}", give, words, ends)
+
+
 def bench(name: str, old: str, new: str, words: str, ends: str = REFUSED) -> Input:
     """An entry: the bench with another text in one place."""
 
@@ -113,7 +124,9 @@ def scene(name: str, text: str, words: str, ends: str = REFUSED) -> Input:
         told: list[str] = []
         task = Reach()
         task.folder = folder
-        with patch.object(core_task.LOG, "warning", lambda text, *args: told.append(text % args)):
+        with patch.object(
+            unused_options.LOG, "warning", lambda text, *args: told.append(text % args)
+        ):
             try:
                 Task.build(task, mujoco.MjSpec())
             except ValueError as error:
@@ -166,10 +179,12 @@ def elsewhere(name: str, where: str, words: str, ends: str = REFUSED) -> Input:
     return Input(name, give, words, ends)
 
 
+OFF, ON = '<flag contact="disable"/>', '<flag override="enable"/>'
 FRONT = 'pos="1.30 0 0.62" xyaxes="0 1 0 -0.466 0 0.885"'
 LOW = 'pos="1.30 0 -0.1" xyaxes="0 1 0 0.3 0 0.95"'
 WALL = '<geom name="wall" type="box" size="0.01 2 2" pos="1.2 0 1"/>'
 CUBE = '<body pos="0.3 0 1"><freejoint/><geom size="0.02" mass="{}"/></body>'
+GRANITE = '<body name="stand" pos="0 3 0"><geom type="box" size="1 1 1" mass="9000"/></body>'
 GLASS = WALL.replace("/>", ' rgba="1 1 1 0.2"/>')
 HOUSING = '<geom type="box" size="0.03 0.03 0.03" pos="1.3 0 0.62"/>'
 CAMERA = 'fovy="45"/>\n    <camera name="side"'
@@ -193,12 +208,30 @@ ALL = (
             f'<option><flag {name}="disable"/></option>',
             f"there is {name}",
         )
-        for name in ("contact", "gravity", "constraint", "actuation", "frictionloss", "limit")
+        for name in (
+            "contact",
+            "gravity",
+            "constraint",
+            "actuation",
+            "frictionloss",
+            "limit",
+            "equality",
+        )
     ),
     option("no warm start", '<option><flag warmstart="disable"/></option>', "Scene", TAKEN),
     bench("a lens that sees behind itself", CAMERA, CAMERA.replace("45", "179"), "170 at most"),
+    told_of(
+        "wind of a storm", '<option wind="40 0 0"/>', "wind .m/s. of 40: a bench stands in air"
+    ),
+    told_of("honey", '<option viscosity="10"/>', "viscosity .Pa s. of 10: a bench"),
+    told_of("water", '<option density="1000"/>', "density .kg/m.3. of 1000: a bench"),
+    told_of(
+        "contacts alike", f"<option>{ON}</option>", "has all contacts alike, whatever geoms say"
+    ),
+    told_of("air", '<option density="1.2" viscosity="2e-5"/>', "^$", TAKEN),
     bench("a camera of no name", '<camera name="side"', "<camera", "0.5 m has no name"),
     bench("a thing in grams", "<camera", f"{CUBE.format(250)}<camera", "mass of 250 kg: 100 at"),
+    bench("a block of granite", "<camera", f"{GRANITE}<camera", "Scene", TAKEN),
     bench("a thing in kg", "<camera", f"{CUBE.format(0.25)}<camera", "Scene", TAKEN),
     option("gravity in g", '<option gravity="0 0 -1"/>', "gravity is 0 0 -1: on a bench"),
     option("a solver that does nothing", '<option tolerance="1000"/>', "tolerance is at most"),
@@ -297,6 +330,13 @@ ALL = (
         "part.obj is a pointer of Git LFS.*git lfs pull",
     ),
     scene("its own gravity", '<option gravity="0 0 -1.62"/>', "gravity of .* is not used", TOLD),
+    scene("its own integrator", '<option integrator="RK4"/>', "integrator of 1 is not used", TOLD),
+    scene("its own wind", '<option wind="3 0 0"/>', "wind of .* is not used", TOLD),
+    scene(
+        "its own contacts", f"<option>{OFF}</option>", 'flag contact="disable" is not used', TOLD
+    ),
+    scene("a flag of its own", f"<option>{ON}</option>", 'override="enable" is not used', TOLD),
+    scene("what all have", '<option solver="Newton" density="0"/>', "^$", TAKEN),
     scene("its own time step", '<option timestep="0.01"/>', "timestep of 0.01 is not used", TOLD),
     menagerie("as it should be", "model", "model", "Menagerie", TAKEN),
     menagerie("a misspelt key", "flange =", "flang =", "do you mean flange"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from enpire.environment import load_task
-from enpire.errors import SafetyError
+from enpire.errors import PackError, SafetyError
 from enpire.packs import find, load_robot, load_world
 from enpire.simulation.cell import SimulatedCell
 
@@ -20,8 +22,11 @@ class Clock:
         return self.now
 
 
-def cell(seed: int = 0) -> tuple[SimulatedCell, Clock]:
+def cell(seed: int = 0, drawn: Any = None) -> tuple[SimulatedCell, Clock]:
+    """drawn: what the task draws for every seed; None: as it does."""
     clock, task = Clock(), load_task(find("tasks", "pick_cube"))
+    if drawn is not None:
+        task.sample = lambda rng: drawn  # type: ignore[method-assign]
     world, robot = load_world(find("sim", task.world)), load_robot(find("robots", task.robot))
     return SimulatedCell(task, world, robot, seed, clock), clock
 
@@ -73,6 +78,19 @@ def test_what_is_no_initial_condition_is_refused() -> None:
         one.set_initial_state(np.zeros(3))
     with pytest.raises(SafetyError, match="finite"):
         one.randomize_physics(np.full(10, np.nan))
+
+
+@pytest.mark.parametrize(
+    ("drawn", "words"),
+    [
+        (np.full(10, np.nan), "sample returns nan for"),
+        (np.zeros(3), r"sample returns shape \(3,\)"),
+        (np.zeros(10, complex), "sample returns complex128"),
+    ],
+)
+def test_a_draw_that_is_none_is_refused_as_it_begins(drawn: Any, words: str) -> None:
+    with pytest.raises(PackError, match=words):
+        cell(drawn=drawn)
 
 
 def test_a_machine_that_is_too_slow_has_a_slower_world() -> None:

@@ -50,6 +50,19 @@ def test_a_run_that_goes_on_keeps_its_result_to_itself(folder: Path) -> None:
     assert list(read_stress(folder)) == ["p"]
 
 
+@pytest.mark.parametrize(
+    ("lost", "words"),
+    [("sha256_of_this", "it has no sha256"), ("points", "differs"), ("verified_by", "differs")],
+)
+def test_a_file_that_lacks_something_is_named(folder: Path, lost: str, words: str) -> None:
+    path = keep_stress(folder, "p", measured("baseline"))
+    content = json.loads(path.read_text())
+    del content[lost]
+    path.write_text(json.dumps(content))
+    with pytest.raises(StoreError, match=words):
+        read_stress(folder)
+
+
 def test_a_broken_file_is_named(folder: Path) -> None:
     keep_stress(folder, "p", measured("baseline")).write_text("{")
     with pytest.raises(StoreError, match=r"p\.json does not parse"):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from enpire.errors import UsageError
 from enpire.packs.finder import unknown
+from enpire.real_path import expanded
 from enpire.session.values import STARTS, task_from
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Parser(argparse.ArgumentParser):
             if not word.strip() or (word.startswith("--") and word.endswith("=")):
                 empty = word.rstrip("=") if word.strip() else before
                 self.error(f"{empty} is given nothing: a variable of the shell that is not set?")
+        args = [_expanded(word) for word in args]
         self._tell_twice(args)
         gathered: dict[str, dict[str, str]] = {}
         for begin in self.gathers:
@@ -91,6 +93,12 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise what argparse would have printed."""
         raise UsageError(f"{message} (see {self.prog} --help)")
+
+
+def _expanded(word: str) -> str:
+    """Expand a word, or the value of `--run=~/runs/x`, which not every shell does."""
+    flag, equals, value = word.partition("=")
+    return f"{flag}={expanded(value)}" if equals and flag.startswith("--") else expanded(word)
 
 
 def add_start(parser: argparse._ActionsContainer) -> None:

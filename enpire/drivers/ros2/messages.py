@@ -19,7 +19,8 @@ from enpire.errors import DriverError
 from enpire.packs.toml import REACH
 from enpire.types import FloatArray, Image
 
-FARTHEST = 1e3  # that a joint stands or moves [rad or m, and a second]: no joint does
+FARTHEST = 1e3  # that a joint moves in a second [rad or m]: no joint does
+TURNED = 40.0  # and that it stands at: six turns
 HARDEST = 1e4  # that a joint pushes or turns [N or N m]: no joint does
 WORLD = "world"  # a frame, where trackers and station have no other name for it
 UNIT = 0.01  # by which the length of a quaternion may differ from 1
@@ -61,7 +62,7 @@ class Names:
             if count != len(names) and (count or what == "position"):
                 raise DriverError(f"it has {len(names)} names, and of {what} {count} numbers")
         position = _numbers(state.position)[order]
-        self._require(position, "position")
+        self._require(position, "position", TURNED)
         velocity: FloatArray = np.zeros(len(order))
         if len(state.velocity) == len(names):
             velocity = _numbers(state.velocity)[order]
@@ -73,11 +74,13 @@ class Names:
             effort[~(np.abs(effort) <= HARDEST)] = np.nan  # nobody measured that
         return position, velocity, effort
 
-    def _require(self, values: FloatArray, what: str) -> None:
-        wrong = np.flatnonzero(~(np.abs(values) <= FARTHEST))
+    def _require(self, values: FloatArray, what: str, most: float = FARTHEST) -> None:
+        wrong = np.flatnonzero(~(np.abs(values) <= most))
         if len(wrong):
             value, axis = values[wrong[0]], self.axes[wrong[0]]
-            raise DriverError(f"the {what} of {axis} is {value:g}, which no joint has")
+            raise DriverError(
+                f"the {what} of {axis} is {value:g}, which no joint has: rad or m, no degrees"
+            )
 
 
 def _numbers(values: Any) -> FloatArray:

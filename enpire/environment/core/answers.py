@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 import math
 import re
 from collections import Counter
@@ -15,6 +16,7 @@ from enpire.environment.control.sensing import Readings
 from enpire.environment.core.faults import told_with_its_line
 from enpire.environment.core.task import Task
 from enpire.errors import PackError
+from enpire.twin import Twin
 from enpire.types import (
     Flags,
     Float32Array,
@@ -26,7 +28,11 @@ from enpire.types import (
     Verdict,
 )
 
+LOG = logging.getLogger(__name__)
 LARGEST = 1e20  # of what is seen
+BEYOND, ROUNDED = 10.0, 1e-3  # of a verifier's action: another unit; still a full one
+_CLIPPED: WeakSet[Task] = WeakSet()  # tasks of which it was told that their probes are clipped
+_OBSERVED: WeakSet[Task] = WeakSet()  # tasks that were seen to show one thing of one reading
 _DRAWN: WeakSet[Task] = WeakSet()  # tasks that were seen to draw alike twice
 REAL = "fiu"  # NumPy's kinds of real numbers
 NAME = r"[\w.-]{1,100}"  # of a camera, and of its picture's file
@@ -40,12 +46,35 @@ def observed(task: Task, readings: Readings) -> Float32Array:
     Raises:
         PackError: it is of another shape than the task says, or of no real numbers.
     """
+    first = task not in _OBSERVED
+    kept = copy.deepcopy(readings) if first else readings
     with told_with_its_line(task.folder):
         seen = task.observe(readings)
+    if first:
+        _require_pure(task, seen, readings, kept)
+        _OBSERVED.add(task)
     _require_shape(task, "observe", seen, (len(readings.joints), len(task.observation_names)))
     _require_numbers(task, "observe", seen)
     with np.errstate(over="ignore"):  # infinite then, and refused
         return np.array(seen, np.float32)
+
+
+def _require_pure(task: Task, seen: Any, readings: Readings, kept: Readings) -> None:
+    """Raise PackError where `observe` changes readings, or shows otherwise of the same ones."""
+    for name in Readings.__slots__:
+        if not np.array_equal(getattr(readings, name), getattr(kept, name), equal_nan=True):
+            raise PackError(
+                f"{task.folder / 'task.py'}: observe writes into the {name} of its readings, which "
+                "the verifier reads, too: work on a copy"
+            )
+    one = np.array(seen)  # before another call writes into it
+    with told_with_its_line(task.folder):
+        other = np.asarray(task.observe(kept))
+    if one.dtype.kind in REAL and not np.array_equal(one, other, equal_nan=True):
+        raise PackError(
+            f"{task.folder / 'task.py'}: observe shows otherwise of the same readings: by a clock, "
+            "at random, or by what it kept from before? An observation is of its readings alone"
+        )
 
 
 def unusable(task: Task, seen: Float32Array) -> Verdict | None:
@@ -102,12 +131,46 @@ def drawn_of(task: Task, rng: np.random.Generator) -> FloatArray:
     return sample
 
 
+def initial_condition(task: Task, seed: int, physical: bool) -> FloatArray:
+    """The initial condition that a seed gives at its first try, (entries,); nothing is run.
+
+    physical: only what skills bring about, which is all that can be chosen where they do.
+    """
+    drawn = drawn_of(task, np.random.default_rng(seed).spawn(1)[0])  # as in `Job.streams`
+    if not physical:
+        return drawn
+    return drawn[[task.variation_names.index(name) for name in task.target_names]]
+
+
+def truth_of(task: Task, twin: Twin, row: int) -> tuple[Predicate, ...]:
+    """What the simulator knows of a station's success; raises PackError for what is no truth."""
+    with told_with_its_line(task.folder):
+        truth = task.ground_truth(twin, row)
+        if not isinstance(truth, tuple | list):
+            raise TypeError(f"its ground_truth is {truth!r:.80}: a tuple of Predicates is needed")
+        for predicate in truth:
+            _require_predicate(predicate)
+    return tuple(truth)
+
+
 def probed(task: Task, probe: Any) -> Float32Array:
     """Return a verifier's action (act,); raises PackError for what is none, ValueError for NaN."""
     _require_shape(task, "verification_action", probe, (task.actions.size,))
     _require_numbers(task, "verification_action", probe)
     if not np.isfinite(probe).all():
         raise ValueError("its verification_action is no finite number")
+    most = float(np.abs(probe).max())
+    if most > BEYOND:
+        raise ValueError(
+            f"its verification_action is up to {most:.3g}, and 1 is a full one: degrees or mm? "
+            "Convert it, or clip it to [-1, 1]"
+        )
+    if most > 1.0 + ROUNDED and task not in _CLIPPED:
+        _CLIPPED.add(task)
+        LOG.warning(
+            "%s: its verification_action is up to %.3g, and is clipped to [-1, 1]",
+            *(task.folder / "task.py", most),
+        )
     action: Float32Array = probe
     return action
 

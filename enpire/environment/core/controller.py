@@ -9,6 +9,7 @@ import numpy as np
 
 from enpire.environment.control.joint_actions import MovesHands
 from enpire.environment.control.sensing import Readings
+from enpire.environment.core.faults import told_with_its_line
 from enpire.environment.core.policy_watch import PolicyWatch
 from enpire.environment.core.task import Demonstrator, Task
 from enpire.errors import PackError
@@ -153,15 +154,21 @@ class Demonstrations(MovesHands):
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """Another person takes over the station."""
-        self._experts[row] = self._task.demonstrator(rng)
+        with told_with_its_line(self._task.folder):
+            self._experts[row] = self._task.demonstrator(rng)
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
         """Each expert's own action; raises PackError for what is no array."""
         actions: list[Float32Array] = []
         for i, row in enumerate(rows):
-            said = self._experts[int(row)].act(readings.row(i))
-            action = np.asarray(said)
-            if action.ndim != 1 or action.dtype.kind not in "iuf":
+            with told_with_its_line(self._task.folder):
+                said = self._experts[int(row)].act(readings.row(i))
+                action = np.asarray(said)
+            if (
+                isinstance(said, np.ma.MaskedArray)
+                or action.ndim != 1
+                or action.dtype.kind not in "iuf"
+            ):
                 raise PackError(
                     f"{self._task.folder / 'task.py'}: its demonstrator acts by {said!r:.80}: an "
                     "array of an action's numbers is needed"

@@ -16,10 +16,10 @@ from enpire.environment.control.cartesian_control import ActionSpec
 from enpire.environment.control.sensing import SensorNoise
 from enpire.environment.core.task import Task
 
-LONGEST_S, FASTEST_HZ, STRONGEST_N = 3600.0, 1000.0, 1e6
+LONGEST_S, FASTEST_HZ, STRONGEST_N = 3600.0, 1000.0, 1e3
 LONGEST_EPISODE_S = 1000.0  # no ms: a task of 3 s is none of 3000
 FARTHEST_M, WIDEST_RAD, LATEST_S = 0.2, math.pi, 1.0  # of a sensor's noise and latency
-FASTEST_M = 0.5  # in one control period
+SLOWEST_M, FASTEST_M = 1e-6, 0.5  # in one control period
 LIMITS = {  # of a number: its least, whether that is allowed, and its most
     "control_hz": (0.0, False, FASTEST_HZ),
     "time_limit": (0.0, False, LONGEST_EPISODE_S),
@@ -120,6 +120,8 @@ def _actions(actions: Any) -> str:
                 return f"{where}: from {low!r:.20} to {high!r:.20} m, where nothing lies between"
             if _is_number(step) and step < 0:
                 return f"{where}: a full action is {step:g} m: turn the axis where actions are made"
+            if 0 < step < SLOWEST_M:
+                return f"{where}: a full action is {step:g} m: no hand is seen to move by that"
             if not _is_number(step) or step > min(high - low, FASTEST_M):
                 return (
                     f"{where}: a full action is {step!r:.20} m, and its whole range "

@@ -57,9 +57,9 @@ def told_with_its_line(folder: Path) -> Iterator[None]:
     """Raise PackError, with file and line, for whatever the pack at `folder` raises within."""
     try:
         yield
-    except PackError:
+    except (PackError, KeyboardInterrupt):
         raise
-    except RAISED as error:
+    except BaseException as error:
         raise PackError(described(error, folder)) from error
 
 

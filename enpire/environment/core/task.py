@@ -12,7 +12,6 @@ is physics) know the twin. All else sees sensor readings only, so it is the same
 
 from __future__ import annotations
 
-import logging
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -32,10 +31,8 @@ from enpire.environment.core.fake import Fake
 from enpire.environment.core.renamed_hooks import accept_old_names
 from enpire.errors import PackError
 from enpire.twin import Twin, read_scene
+from enpire.twin.unused_options import tell_of_unused
 from enpire.types import Float32Array, FloatArray, Predicate, Verdict
-
-LOG = logging.getLogger(__name__)
-USUAL = mujoco.MjSpec()  # what a scene has that says nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,13 +171,7 @@ class Task(ABC):
     def build(self, spec: mujoco.MjSpec) -> None:
         """Add the task's objects, by default all of `scene.xml`, under names that begin `task_`."""
         scene = read_scene(self.folder / "scene.xml")
-        for what in ("gravity", "timestep"):
-            own, worlds, usual = (getattr(each.option, what) for each in (scene, spec, USUAL))
-            if not (np.array_equal(own, usual) or np.allclose(own, worlds)):
-                LOG.warning(
-                    "%s: its %s of %s is not used: the world's holds, %s",
-                    *(self.folder / "scene.xml", what, own, worlds),
-                )
+        tell_of_unused(self.folder / "scene.xml", scene, spec)
         spec.attach(scene, prefix="task_", frame=spec.worldbody.add_frame())
 
     def tighten(self, spec: mujoco.MjSpec, by: float) -> None:
@@ -322,14 +313,3 @@ accept_old_names(Task)  # `super().prepare(...)` finds its own
 def time_left(elapsed: float, *moments: float) -> float:
     """The time to the next of some moments, given in their order; 0 once all have come [s]."""
     return next((moment - elapsed for moment in moments if elapsed < moment), 0.0)
-
-
-def initial_condition(task: Task, seed: int, physical: bool) -> FloatArray:
-    """The initial condition that a seed gives at its first try, (entries,); nothing is run.
-
-    physical: only what skills bring about, which is all that can be chosen where they do.
-    """
-    drawn = task.sample(np.random.default_rng(seed).spawn(1)[0])  # as in `Job.streams`
-    if not physical:
-        return drawn
-    return drawn[[task.variation_names.index(name) for name in task.target_names]]

@@ -13,11 +13,12 @@ import numpy as np
 
 from enpire.environment.gym_bridge.gym_worker import LONGEST
 from enpire.environment.gym_bridge.success_rule import GymEpisode
-from enpire.types import Float32Array, FloatArray, Outcome, Verdict
+from enpire.types import Flags, Float32Array, FloatArray, Outcome, Verdict
 
 LOG = logging.getLogger(__name__)
 FEWEST = 4  # episodes, from which they are alike by no accident
 KEPT = 1000  # seeds whose beginning is known
+LIT = 0.5  # share of steps in which something is shown
 ALIKE = 1e-6  # relative, of two observations that are the same but for rounding
 
 
@@ -31,7 +32,7 @@ class EpisodeSigns:
         self._bounds, self._far = bounds, np.stack([bounds[0] - width, bounds[1] + width])
         self._starts: dict[int, Float32Array] = {}  # by seed
         self._begun = self._ended = self._successes = 0
-        self._early = self._still = 0
+        self._early = self._still = self._short = 0
         self._varied = False  # whether two episodes began differently
         self._said: set[str] = set()
 
@@ -103,9 +104,17 @@ class EpisodeSigns:
         self._ended += 1
         if seen:
             self._bounded(seen)
+            self._blank(seen)
         self._still += len(seen) > 1 and all(_alike(seen[0], each) for each in seen[1:])
         self._successes += running.passed is not None
         self._early += running.passed == 0 and (running.achieved or len(running.rewards) > 1)
+        self._short += steps == 1 and running.passed != 0
+        if self._ended == self._short and self._short >= FEWEST:
+            self._say(
+                "short",
+                f"each of {self._short} episodes ended at its first step, and none as a success: "
+                "is a limit of steps counted from before its reset?",
+            )
         if self._ended == self._still and self._still >= FEWEST:
             self._say("still", f"nothing that it shows changes in any of {self._still} episodes")
         if self._early >= FEWEST and 2 * self._early > self._successes:
@@ -126,6 +135,17 @@ class EpisodeSigns:
                 "bounds",
                 f"entry {entry} of its observation is {rows[row, entry]:.3g}, and {low:g} to "
                 f"{high:g} is declared: another unit, or a sensor at fault?",
+            )
+
+    def _blank(self, seen: Sequence[Float32Array]) -> None:
+        """Look whether all is exactly 0 in a step between others: a sensor that dropped out."""
+        shown: Flags = (np.array(seen) != 0.0).any(axis=1)
+        blank = np.flatnonzero(shown[:-2] & ~shown[1:-1] & shown[2:]) + 1
+        if len(blank) and shown.mean() > LIT:
+            self._say(
+                "blank",
+                f"all that it shows is 0 at step {blank[0]}, and not before and after: a sensor "
+                "that dropped out?",
             )
 
     def _say(self, sign: str, text: str) -> None:

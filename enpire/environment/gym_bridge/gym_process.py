@@ -24,6 +24,7 @@ from enpire.types import FloatArray
 # That a worker may take to start, or for a reset; to answer else; to end.
 START_S, ANSWER_S, END_S = 300.0, 60.0, 5.0
 LEAVE_S = 30.0  # for one that has hung up, until its exit code is there
+LARGEST = 2**30  # bytes of a message: what is longer is none
 WORKER = Path(gym_worker.__file__)
 
 Came = gym_worker.Came
@@ -71,7 +72,7 @@ class GymWorker:
     ) -> None:
         """Start it; its first message is `about`. key, script: as `gym_worker.make` takes them."""
         self.about: dict[str, Any] = {}
-        self._env_id = env_id
+        self._env_id, self._python = env_id, python
         self._asked: list[int] = []
         self._limit_s = ANSWER_S  # for what was asked
         self._said = tempfile.TemporaryFile()  # noqa: SIM115  its stderr: a pipe that nobody empties blocks
@@ -135,11 +136,25 @@ class GymWorker:
         """Return its next message, within `limit` seconds."""
         end = time.monotonic() + limit
         text, data = gym_worker.LENGTHS.unpack(self._read(gym_worker.LENGTHS.size, end))
+        if text + data > LARGEST:
+            raise self._nonsense()
         body = self._read(text + data, end)
-        told, array = loads(body[:text]), np.frombuffer(body[text:], dtype="<f8")
+        try:
+            told, array = loads(body[:text]), np.frombuffer(body[text:], dtype="<f8")
+        except ValueError as error:
+            raise self._nonsense() from error
+        if not isinstance(told, dict):
+            raise self._nonsense()
         if "raised" in told or "unsuitable" in told:
             raise worker_error(self._env_id, told)
         return told, array
+
+    def _nonsense(self) -> EnpireError:
+        """What it writes is no worker's, as of a program that is no Python."""
+        what = f"{GYM}{self._env_id}: what {self._python} writes is no message of a worker"
+        if self.about:
+            return LostEnvironment(f"{what}: does its environment write to file 1 itself?")
+        return UsageError(f"{what}: give --python an interpreter of Python")
 
     def _read(self, size: int, end: float) -> bytes:
         """Exactly `size` bytes, before `end` on the monotonic clock."""

@@ -214,13 +214,17 @@ class Spaces:
             "whole": whole(self._seen, observation),
         }
 
-    def require_same(self, action: Space[Any]) -> None:
-        """Raise Misfit where actions are others now than the environment was made with."""
-        if action is not self._action and action != self._action:
-            raise Misfit(
-                f"its actions are {short(action)} after a reset, and were {short(self._action)} "
-                "when it was made"
-            )
+    def require_same(self, observation: Space[Any], action: Space[Any]) -> None:
+        """Raise Misfit where it declares another space now than when it was made."""
+        for what, now, before in (
+            ("actions are", action, self._action),
+            ("observations are", observation, self._whole),
+        ):
+            if now is not before and now != before:
+                raise Misfit(
+                    f"its {what} {short(now)} after a reset, and were {short(before)} when it was "
+                    "made"
+                )
 
     def scaled(self, action: Vector) -> NDArray[Any]:
         """An action in [-1, 1], shape (act,), as the environment takes it."""
@@ -454,7 +458,7 @@ class Single:
         try:
             self._seen, info = parts(result, "reset", ("observation", "info"))
             claimed = success_claims(info, self._keys)
-            self._spaces.require_same(self._env.action_space)
+            self._spaces.require_same(self._env.observation_space, self._env.action_space)
             vector = self._spaces.vector(self._seen)
             told = self._spaces.unlike_declared(self._seen)
             return {"success": achieved(claimed), **told}, vector

@@ -202,7 +202,7 @@ class Perturber:
         self._stretched: NDArray[np.bool_] = np.zeros(0, bool)
         if self._change is Change.POSES:
             rng = np.random.default_rng(0)
-            self._centre = np.mean([task.sample(rng) for _ in range(DRAWS)], axis=0)
+            self._centre = np.mean([drawn_of(task, rng) for _ in range(DRAWS)], axis=0)
             self._stretched = np.isin(task.variation_names, task.target_names)
 
     def sample(self, rng: np.random.Generator) -> FloatArray:

@@ -13,7 +13,7 @@ import numpy as np
 
 from enpire.environment.control.sensing import Readings
 from enpire.environment.core.controller import ChunkedController, SupervisedController
-from enpire.environment.core.faults import RAISED, described
+from enpire.environment.core.faults import described
 from enpire.environment.core.jobs import Job, Streams
 from enpire.environment.core.task import Watched
 from enpire.environment.resets.physical_reset import PhysicalReset
@@ -124,8 +124,8 @@ class EpisodeState:
         """What the task's code, at `folder`, raises ends the episode, and its station's work."""
         try:
             yield
-        except EnpireError:
+        except (EnpireError, KeyboardInterrupt):
             raise
-        except RAISED as error:
+        except BaseException as error:
             self.verdict = Verdict(Outcome.INVALID, reason=described(error, folder))
             self.lost = True

@@ -21,6 +21,7 @@ from enpire.errors import ResetFailed
 from enpire.twin.twin import Rows
 from enpire.types import FloatArray, Outcome, Verdict
 
+FARTHEST = 50.0  # that a thing is from the middle of a bench [m]
 FASTEST = 2.0  # that a thing falls once it is settled: what was free for 0.2 s does [m/s]
 RESET_TRIES = 4  # one, and again up to three times
 ROUNDING = 1e-6  # of a count of periods
@@ -202,6 +203,13 @@ class Resets:
         """Which thing falls though its scene has settled, for a person; empty if none does."""
         model = self.twin.model
         for joint in self._free:
+            at = self.twin.qpos[row, model.jnt_qposadr[joint] :][:3].copy()
+            if not (np.abs(at) <= FARTHEST).all():
+                name = model.body(model.jnt_bodyid[joint]).name
+                return (
+                    f"{name} is at {', '.join(f'{x:.3g}' for x in at)} m once all has settled, "
+                    f"beyond {FARTHEST:g} m: places are in m, no mm"
+                )
             speed = -float(self.twin.qvel[row, model.jnt_dofadr[joint] + 2])
             if speed > FASTEST:
                 name = model.body(model.jnt_bodyid[joint]).name

@@ -12,6 +12,8 @@ from enpire.rollout.evaluation.statistics import Confusion
 from enpire.store import Run
 from enpire.store.stress import read_stress
 
+AUDITED = {"true_failures", "false_successes", "false_failures"}  # of a row, beside `audited`
+
 
 @dataclass(frozen=True, slots=True)
 class VerifierAudit:
@@ -44,7 +46,7 @@ def read_audits(run: Run) -> tuple[VerifierAudit, ...]:
 
 def _of_point(point: Mapping[str, Any]) -> Confusion:
     """Return the matrix that a row of a stress test gives; an empty one if nothing was audited."""
-    if not point.get("audited"):
+    if not point.get("audited") or not point.keys() >= AUDITED:
         return Confusion()
     successes = point["audited"] - point["true_failures"]
     return Confusion(

@@ -405,6 +405,8 @@ def _asked(reference: str) -> RemoteSpec:
         if name not in known:
             raise UsageError(f"{reference}: {name!r} is not known; there are {', '.join(known)}")
         try:
+            if known[name] is not str and ("_" in value or not value.isascii()):
+                raise ValueError(value)  # Python alone reads it as a number
             values[name] = known[name](value)
         except ValueError:
             raise UsageError(

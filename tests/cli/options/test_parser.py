@@ -32,6 +32,18 @@ def test_where_a_task_begins() -> None:
         asked("--from", "end")
 
 
+def test_a_home_in_quotes_is_expanded_and_a_variable_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HOME", "/h")
+    assert asked("--task", "~/x") == asked("--task=~/x") == "/h/x"
+    assert asked("--task", "a~b") == "a~b"
+    assert asked("--task", "~nobody-of-this-name/x") == "~nobody-of-this-name/x"
+    for wrong in ("$HOME/x", "${HOME}/x", "$HOME"):
+        with pytest.raises(UsageError, match="shell's variable"):
+            asked("--task", wrong)
+
+
 def test_as_much_is_carried_out_as_a_chunk_has() -> None:
     assert ChunkSpec("t", 1, 1).chunk == CHUNK
     assert [of_a_chunk(text) for text in ("1", str(CHUNK))] == [1, CHUNK]
