@@ -70,10 +70,12 @@ class FineTuning:
         episodes: Sequence[Episode],
         given: RecipeInputs,
         weight: Tensor | None = None,
+        taught: Tensor | None = None,
     ) -> tuple[LeRobotPolicy, float]:
         """The base, taught what was done in `episodes`, and the smoothed loss.
 
-        weight: of each of their rows end to end, (N,); all alike if not given.
+        weight: of each of their rows end to end, (N,); all alike if not given. taught: chunks that
+        a teacher would have begun at each row, (N, n, act), in the place of what was done.
 
         Raises:
             RecipeError: training diverged or lacks data.
@@ -83,7 +85,7 @@ class FineTuning:
         model = LeRobotModel.load(base.files)
         if sets_joints(given.spec.task):
             model.motors = Motors.of(load_task(find("tasks", given.spec.task)))
-        examples = Windows.of(episodes, model, given.instruction, given.spec)
+        examples = Windows.of(episodes, model, given.instruction, given.spec, taught)
         torch.manual_seed(given.seed)
         weights = torch.ones(len(examples)) if weight is None else weight[examples.at]
         loss = self._learn(model, examples, weights, given)
@@ -191,6 +193,9 @@ class Windows:
 
     Of a policy that sees, rows are what an arm feels, and examples are those of which there are
     pictures: pictures (P, cameras, size, size, 3) of uint8, pictured (N,) which of them a row has.
+
+    taught: chunks that a teacher would have begun at each row, (N, n, act); then these are what is
+    predicted from there on, and what comes after them is flagged.
     """
 
     rows: Tensor
@@ -204,12 +209,20 @@ class Windows:
     told: str
     pictures: Tensor | None = None
     pictured: Tensor | None = None
+    taught: Tensor | None = None
 
     @classmethod
     def of(
-        cls, episodes: Sequence[Episode], model: LeRobotModel, told: str, spec: ChunkSpec
+        cls,
+        episodes: Sequence[Episode],
+        model: LeRobotModel,
+        told: str,
+        spec: ChunkSpec,
+        taught: Tensor | None = None,
     ) -> Windows:
-        """What is `instructive` of them; spec: says what their pictures are, and what is felt.
+        """What is `instructive` of them, and all that is `taught`.
+
+        spec: says what their pictures are, and what is felt.
 
         Raises:
             RecipeError: there is no such moment.
@@ -221,6 +234,8 @@ class Windows:
         left_out = int(getattr(model.config, "drop_n_last_frames", 0))
         good = [instructive(e) & (np.arange(len(e)) < max(1, len(e) - left_out)) for e in episodes]
         at = np.flatnonzero(np.concatenate(good)) if good else np.zeros(0, int)
+        if taught is not None:
+            at = np.arange(len(taught))
         if not len(at):
             raise RecipeError("no moment of any success to learn from")
         rows = np.concatenate([e.observations for e in episodes])
@@ -257,6 +272,7 @@ class Windows:
             told=told,
             pictures=pictures,
             pictured=pictured,
+            taught=taught,
         )
 
     def __len__(self) -> int:
@@ -267,10 +283,16 @@ class Windows:
         at, first, last = self.at[index], self.first[index, None], self.end[index, None] - 1
         seen = (at[:, None] + self.seen).clamp(first, last)
         acted = at[:, None] + self.acted
+        action, beyond = self.actions[acted.clamp(first, last)], (acted < first) | (acted > last)
+        if self.taught is not None:
+            ahead, length = self.acted >= 0, self.taught.shape[1]
+            place = self.acted[ahead].clamp(max=length - 1)
+            action[:, ahead] = self.taught[at[:, None], place]
+            beyond[:, ahead] = self.acted[ahead] >= length
         return {
             **self.model.batch(self.rows[seen], self.told, self._pictures_of(seen)),
-            "action": self.actions[acted.clamp(first, last)],
-            "action_is_pad": (acted < first) | (acted > last),
+            "action": action,
+            "action_is_pad": beyond,
         }
 
     def _pictures_of(self, rows: Tensor) -> Tensor | None:

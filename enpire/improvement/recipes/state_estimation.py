@@ -21,20 +21,13 @@ import torch
 
 from enpire.environment import Job, StationBackend
 from enpire.errors import RecipeError, UsageError
-from enpire.improvement.behaviour_cloning import Fit, Training, clone_flow, fit
+from enpire.improvement.behaviour_cloning import Fit, Training, fit
+from enpire.improvement.chosen_flow import chosen, cloned, told
 from enpire.improvement.collection import Collection
 from enpire.improvement.data import MIN_STD, known_well, seen_examples, tracked
 from enpire.improvement.recipe import Candidate, RecipeInputs
-from enpire.improvement.recipes.best_of_n import BestOfN
 from enpire.improvement.scene_symmetry import scales
-from enpire.policies import (
-    BestOfPolicy,
-    ChunkSpec,
-    EstimatedPolicy,
-    FlowPolicy,
-    PictureSpec,
-    StateEstimator,
-)
+from enpire.policies import EstimatedPolicy, PictureSpec, StateEstimator
 from enpire.types import Episode
 
 BLIND = "state_estimation teaches policies that see by cameras: --images 64"
@@ -42,7 +35,6 @@ ALL_FELT = (
     "state_estimation: nothing of what is observed comes from a tracker, so there is nothing to "
     "estimate: --recipe replay_bc"
 )
-NOW = (0,)  # lags of critics: estimates are of the newest observation alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +45,6 @@ class StateEstimation:
         default_factory=lambda: Training(steps=4500, batch=32, lr=3e-3, noise=0.0)
     )  # of what estimates
     training: Training = field(default_factory=Training)  # of the flow
-    deviation: float = 1.0  # of the noise that the flow acts with: critics choose among its chunks
     critic_steps: int = 3000  # gradient steps of the critics in each round
 
     def require(self, stations: StationBackend) -> None:
@@ -82,12 +73,12 @@ class StateEstimation:
                 " it from: --recipe recover"
             )
         before = given.incumbent if isinstance(given.incumbent, EstimatedPolicy) else None
-        seeing = replace(spec, history=1)
-        fitted = self._fit_estimator(replace(given, spec=seeing), followed, before)
-        acts = replace(given, spec=ChunkSpec.of(seeing), episodes=followed)
-        acting = self._flow(acts, known) if before is None else before.acting
+        seeing = replace(given, spec=replace(spec, history=1))
+        fitted = self._fit_estimator(seeing, followed, before)
+        acts = told(given, followed)
+        acting = cloned(acts, known, self.training) if before is None else before.acting
         if not all(episode.shown for episode in followed):
-            acting = self._chosen_by_critics(replace(acts, incumbent=acting))
+            acting = chosen(replace(acts, incumbent=acting), self.critic_steps)
         policy = EstimatedPolicy(acting, fitted.policy)
         return Candidate(policy, fitted.numbers(len(followed)))
 
@@ -104,22 +95,9 @@ class StateEstimation:
         estimator.std.copy_(of.std.clamp_min(MIN_STD))
         if before is not None and before.estimator.spec == spec:
             estimator.load_state_dict(before.estimator.state_dict())
-        told = data.rows[data.window[:, -1:]][..., estimator.told]
-        data = replace(data, actions=told, valid=torch.ones(len(data), 1, dtype=torch.bool))
+        said = data.rows[data.window[:, -1:]][..., estimator.told]
+        data = replace(data, actions=said, valid=torch.ones(len(data), 1, dtype=torch.bool))
         return fit(estimator, data, self.estimator, given.seed, given.checkpoint, "estimator")
-
-    def _flow(self, given: RecipeInputs, known: Sequence[Episode]) -> FlowPolicy:
-        """Return a flow of what those who know did, for whom a tracker speaks."""
-        flow = clone_flow(given, known, self.training).policy
-        flow.spec = replace(flow.spec, deviation=self.deviation)
-        return flow
-
-    def _chosen_by_critics(self, given: RecipeInputs) -> BestOfPolicy:
-        """Return the incumbent's flow, among whose chunks critics of all episodes choose."""
-        critics = BestOfN(
-            warm_steps=self.critic_steps, margin=0.0, back=0, lags=NOW, attempt_lags=NOW
-        )
-        return cast(BestOfPolicy, critics.improve(given).policy)
 
 
 RECIPE = StateEstimation

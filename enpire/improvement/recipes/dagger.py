@@ -1,0 +1,71 @@
+"""A teacher that is told what a tracker says corrects a LeRobot policy (DAgger, arXiv 1011.0686).
+
+What a weak policy did in its few successes teaches a network that knows the scene far more than it
+teaches the policy. So that network teaches (Chen et al. 2019, arXiv 1912.12294): a flow of all
+successes, and critics of all episodes that choose among its chunks. In a round the policy acts
+alone. The teacher then says which chunk it would have begun at each moment, and the policy learns
+that by LeRobot's own loss. The teacher never acts, and is no script. What comes out is a policy of
+the same kind and shape, which LeRobot reads.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import torch
+
+from enpire.errors import RecipeError
+from enpire.improvement.behaviour_cloning import Training
+from enpire.improvement.chosen_flow import best_chunks, chosen, cloned, told
+from enpire.improvement.data import known_well, tracked
+from enpire.improvement.recipe import Candidate, RecipeInputs
+from enpire.improvement.recipes.finetune import FineTuning
+from enpire.packs.finder import sets_joints
+from enpire.policies import LeRobotPolicy, base_of
+
+
+@dataclass(frozen=True, slots=True)
+class Dagger:
+    """Have a LeRobot policy learn what a teacher would have done where it was."""
+
+    tuning: FineTuning = field(default_factory=lambda: FineTuning(steps=1000, lr=3e-4))
+    teacher: Training = field(default_factory=Training)  # of the teacher's flow
+    critic_steps: int = 3000  # gradient steps of those who choose among the teacher's chunks
+
+    def improve(self, given: RecipeInputs) -> Candidate:
+        """See `Recipe.improve`; goes on from the incumbent's weights."""
+        base = base_of(given.incumbent)
+        if not isinstance(base, LeRobotPolicy):
+            raise RecipeError(
+                "dagger teaches a policy of LeRobot's: begin with --policy DIR, a folder that "
+                "LeRobot wrote"
+            )
+        if sets_joints(given.spec.task):
+            raise RecipeError(
+                "dagger: its teacher moves hands, and actions here set joints: --recipe finetune"
+            )
+        followed = [episode for episode in given.episodes if tracked(episode)]
+        known = known_well(followed)
+        if not known:
+            raise RecipeError(
+                "dagger: no success has what a tracker says, so nobody can teach: --recipe finetune"
+            )
+        started = time.monotonic()
+        knows = told(given, followed)
+        flow = cloned(knows, known, self.teacher, "teacher")
+        teacher = chosen(replace(knows, incumbent=flow), self.critic_steps)
+        rows = torch.from_numpy(np.concatenate([episode.observations for episode in followed]))
+        chunks = best_chunks(teacher, rows, given.seed)
+        policy, loss = self.tuning.tuned(base, followed, given, taught=chunks)
+        numbers = {
+            "episodes": len(followed),
+            "steps": self.tuning.steps,
+            "loss": loss,
+            "seconds": time.monotonic() - started,
+        }
+        return Candidate(policy, numbers)
+
+
+RECIPE = Dagger
