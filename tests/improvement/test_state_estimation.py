@@ -12,6 +12,7 @@ from enpire.environment import open_stations
 from enpire.environment.loading import Order
 from enpire.errors import RecipeError, UsageError
 from enpire.improvement.behaviour_cloning import Training
+from enpire.improvement.chosen_flow import DEVIATION
 from enpire.improvement.recipe import ConfiguredRecipe, RecipeInputs
 from enpire.improvement.recipes.state_estimation import StateEstimation
 from enpire.policies import BestOfPolicy, EstimatedPolicy, FlowPolicy, FlowSpec, PictureSpec
@@ -41,7 +42,7 @@ def test_demonstrations_alone_give_a_flow_that_acts_by_estimates() -> None:
     made = estimated(QUICK.improve(given(SHOWN)).policy)
     assert isinstance(made.acting, FlowPolicy)
     assert made.acting.spec.history == 1
-    assert made.acting.spec.deviation == QUICK.deviation
+    assert made.acting.spec.deviation == DEVIATION
 
 
 def test_critics_choose_once_the_policy_acted_by_itself() -> None:

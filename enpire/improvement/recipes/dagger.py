@@ -52,20 +52,25 @@ class Dagger:
             raise RecipeError(
                 "dagger: no success has what a tracker says, so nobody can teach: --recipe finetune"
             )
+        from enpire.policies.lerobot.model import LeRobotModel
+
         started = time.monotonic()
+        model = LeRobotModel.load(base.files)
+        ahead = 1 + max(model.config.action_delta_indices)  # periods that it predicts
         knows = told(given, followed)
+        knows = replace(knows, spec=replace(knows.spec, chunk=max(knows.spec.chunk, ahead)))
         flow = cloned(knows, known, self.teacher, "teacher")
         teacher = chosen(replace(knows, incumbent=flow), self.critic_steps)
         rows = torch.from_numpy(np.concatenate([episode.observations for episode in followed]))
         chunks = best_chunks(teacher, rows, given.seed)
-        policy, loss = self.tuning.tuned(base, followed, given, taught=chunks)
+        loss = self.tuning.teach(model, followed, given, taught=chunks)
         numbers = {
             "episodes": len(followed),
             "steps": self.tuning.steps,
             "loss": loss,
             "seconds": time.monotonic() - started,
         }
-        return Candidate(policy, numbers)
+        return Candidate(LeRobotPolicy.of(model.save(), base.spec.task), numbers)
 
 
 RECIPE = Dagger

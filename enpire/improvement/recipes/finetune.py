@@ -70,9 +70,25 @@ class FineTuning:
         episodes: Sequence[Episode],
         given: RecipeInputs,
         weight: Tensor | None = None,
-        taught: Tensor | None = None,
     ) -> tuple[LeRobotPolicy, float]:
-        """The base, taught what was done in `episodes`, and the smoothed loss.
+        """The base, taught what was done in `episodes`, and the smoothed loss; see `teach`."""
+        from enpire.policies.lerobot.model import LeRobotModel
+
+        model = LeRobotModel.load(base.files)
+        if sets_joints(given.spec.task):
+            model.motors = Motors.of(load_task(find("tasks", given.spec.task)))
+        loss = self.teach(model, episodes, given, weight)
+        return LeRobotPolicy.of(model.save(), base.spec.task), loss
+
+    def teach(
+        self,
+        model: LeRobotModel,
+        episodes: Sequence[Episode],
+        given: RecipeInputs,
+        weight: Tensor | None = None,
+        taught: Tensor | None = None,
+    ) -> float:
+        """Teach a model what was done in `episodes`, in place; returns the smoothed loss.
 
         weight: of each of their rows end to end, (N,); all alike if not given. taught: chunks that
         a teacher would have begun at each row, (N, n, act), in the place of what was done.
@@ -80,16 +96,10 @@ class FineTuning:
         Raises:
             RecipeError: training diverged or lacks data.
         """
-        from enpire.policies.lerobot.model import LeRobotModel
-
-        model = LeRobotModel.load(base.files)
-        if sets_joints(given.spec.task):
-            model.motors = Motors.of(load_task(find("tasks", given.spec.task)))
         examples = Windows.of(episodes, model, given.instruction, given.spec, taught)
         torch.manual_seed(given.seed)
         weights = torch.ones(len(examples)) if weight is None else weight[examples.at]
-        loss = self._learn(model, examples, weights, given)
-        return LeRobotPolicy.of(model.save(), base.spec.task), loss
+        return self._learn(model, examples, weights, given)
 
     def _learn(
         self, model: LeRobotModel, examples: Windows, weights: Tensor, given: RecipeInputs
