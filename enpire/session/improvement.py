@@ -117,7 +117,7 @@ def begin_loop(
     audience = start.audience
     if line := unsigned(task):
         audience.warn(line)
-    given = warm_start_settings(given)
+    given = warm_start_settings(given, task)
     foreign = task.startswith(GYM)
     called, asks = plain(task), ""
     if not foreign:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enpire.errors import UsageError
+from enpire.packs.finder import GYM, sets_joints
 from enpire.session.values import RANDOM
 
 if TYPE_CHECKING:
@@ -16,13 +17,13 @@ if TYPE_CHECKING:
     from enpire.store import Run
 
 GIVEN = "given"  # the recipe of a policy that nothing here has made
-FINETUNE = "finetune"
+UNTAUGHT, TAUGHT = "finetune", "dagger"  # of LeRobot's policies: by themselves, by a teacher
 FROM_HELP, FROM_PICTURES = "replay_bc", "state_estimation"
 UNTRACKED = "recover"  # from pictures, where demonstrations have nothing of a tracker's
 BEGINS = ("policy", "demonstrations_of")  # settings that name where it is
 
 
-def warm_start_settings(given: dict[str, Any]) -> dict[str, Any]:
+def warm_start_settings(given: dict[str, Any], task: str) -> dict[str, Any]:
     """Return settings with what goes with a policy, demonstrations or a helper that are given.
 
     A task's own recipe may be one that no help and no picture reaches: a script's.
@@ -53,12 +54,16 @@ def warm_start_settings(given: dict[str, Any]) -> dict[str, Any]:
         if isinstance(policy, Composed):
             policy = policy.base
         if isinstance(policy, LeRobotPolicy):
-            goes["recipe"] = FINETUNE
+            helped = bool(given.get("helper"))
+            untaught = helped or task.startswith(GYM) or sets_joints(task)
+            goes["recipe"] = UNTAUGHT if untaught else TAUGHT
     if given.get("helper"):
         goes.setdefault("recipe", FROM_HELP)
     elif (goes | given).get("images"):
         if "demonstrations_of" in paths and not _tracked(paths["demonstrations_of"]):
             goes.setdefault("recipe", UNTRACKED)
+        elif task.startswith(GYM):
+            goes.setdefault("recipe", FROM_HELP)  # nothing of it comes from a tracker
         elif "recipe" not in goes | given:
             goes |= {"recipe": FROM_PICTURES, "first_recipe": FROM_PICTURES}
     return goes | given | paths
