@@ -65,7 +65,7 @@ def digest(episode: Episode) -> str:
     return hashed.hexdigest()
 
 
-@pytest.mark.slow  # a run that loses a node is compared with one machine's in every lane, below
+@pytest.mark.slow
 def test_a_run_has_the_same_episodes_as_on_one_machine(
     cluster: TwoNodes, here: dict[str, str], tmp_path: Path
 ) -> None:
@@ -80,6 +80,7 @@ def test_a_run_has_the_same_episodes_as_on_one_machine(
     }
 
 
+@pytest.mark.slow
 def test_a_node_that_is_killed_costs_no_episode_and_the_loop_ends(
     cluster: TwoNodes,
     here: dict[str, str],
@@ -119,6 +120,7 @@ def test_a_node_that_is_killed_costs_no_episode_and_the_loop_ends(
     assert "Traceback" not in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_node_with_another_version_is_named(
     cluster: TwoNodes,
     tmp_path: Path,
@@ -141,6 +143,7 @@ def test_a_node_with_another_version_is_named(
     assert "has enpire 0.0.1" in err
 
 
+@pytest.mark.slow
 def test_more_stations_than_there_are(
     cluster: TwoNodes, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -165,6 +168,7 @@ class Hangs(RandomActions):
         return super().act(rows, observations, readings)
 
 
+@pytest.mark.slow
 def test_a_station_on_its_own(cluster: TwoNodes, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is told to stop, is sent what it cannot load, loses its process, is back, and hangs."""
     with Cluster(cluster.address) as connected:
