@@ -31,7 +31,7 @@ class Dagger:
     """Have a LeRobot policy learn what a teacher would have done where it was."""
 
     tuning: FineTuning = field(default_factory=lambda: FineTuning(steps=1000, lr=3e-4))
-    teacher: Training = field(default_factory=lambda: Training(steps=3000))  # of its flow
+    teacher: Training = field(default_factory=Training)  # of its flow
     critic_steps: int = 3000  # gradient steps of those who choose among the teacher's chunks
 
     def improve(self, given: RecipeInputs) -> Candidate:
