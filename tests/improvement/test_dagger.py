@@ -12,10 +12,15 @@ import torch
 
 from enpire.errors import RecipeError
 from enpire.improvement.behaviour_cloning import Training
-from enpire.improvement.chosen_flow import best_chunks, chosen, cloned, told
 from enpire.improvement.recipe import RecipeInputs, require_sound
 from enpire.improvement.recipes.dagger import Dagger
 from enpire.improvement.recipes.finetune import FineTuning, Windows
+from enpire.improvement.state_policy import (
+    best_chunks,
+    choose_by_critics,
+    clone_state_flow,
+    state_inputs,
+)
 from enpire.policies import ChunkPolicy, ChunkSpec, LeRobotPolicy
 from enpire.policies.lerobot.model import LeRobotModel
 from enpire.types import Outcome, Verdict
@@ -55,8 +60,10 @@ def test_a_policy_of_the_same_kind_comes_of_all_episodes(act: LeRobotPolicy) -> 
 
 
 def test_the_best_of_a_teachers_chunks_is_what_its_critics_expect_most_of() -> None:
-    inputs = told(given(ChunkPolicy(SPEC)), [*WON, LOST])
-    teacher = chosen(replace(inputs, incumbent=cloned(inputs, WON, TRAINING)), 4)
+    inputs = state_inputs(given(ChunkPolicy(SPEC)), [*WON, LOST])
+    teacher = choose_by_critics(
+        replace(inputs, incumbent=clone_state_flow(inputs, WON, TRAINING)), 4
+    )
     teacher.head.spec = replace(teacher.head.spec, caution=0.0)
     blind = copy.deepcopy(teacher)  # all chunks are alike to it, so the first that is drawn is best
     rows = torch.from_numpy(LOST.observations)

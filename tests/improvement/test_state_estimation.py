@@ -12,9 +12,9 @@ from enpire.environment import open_stations
 from enpire.environment.loading import Order
 from enpire.errors import RecipeError, UsageError
 from enpire.improvement.behaviour_cloning import Training
-from enpire.improvement.chosen_flow import DEVIATION
 from enpire.improvement.recipe import ConfiguredRecipe, RecipeInputs
 from enpire.improvement.recipes.state_estimation import StateEstimation
+from enpire.improvement.state_policy import DEVIATION
 from enpire.policies import BestOfPolicy, EstimatedPolicy, FlowPolicy, FlowSpec, PictureSpec
 from enpire.types import Episode, Outcome, Purpose, Verdict
 from tests.improvement.cut import assert_goes_on_when_cut

@@ -18,10 +18,15 @@ import torch
 
 from enpire.errors import RecipeError
 from enpire.improvement.behaviour_cloning import Training
-from enpire.improvement.chosen_flow import best_chunks, chosen, cloned, told
 from enpire.improvement.data import known_well, tracked
 from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.recipes.finetune import FineTuning
+from enpire.improvement.state_policy import (
+    best_chunks,
+    choose_by_critics,
+    clone_state_flow,
+    state_inputs,
+)
 from enpire.packs.finder import sets_joints
 from enpire.policies import LeRobotPolicy, base_of
 
@@ -57,10 +62,10 @@ class Dagger:
         started = time.monotonic()
         model = LeRobotModel.load(base.files)
         ahead = 1 + max(model.config.action_delta_indices)  # periods that it predicts
-        knows = told(given, followed)
+        knows = state_inputs(given, followed)
         knows = replace(knows, spec=replace(knows.spec, chunk=max(knows.spec.chunk, ahead)))
-        flow = cloned(knows, known, self.teacher, "teacher")
-        teacher = chosen(replace(knows, incumbent=flow), self.critic_steps)
+        flow = clone_state_flow(knows, known, self.teacher, "teacher")
+        teacher = choose_by_critics(replace(knows, incumbent=flow), self.critic_steps)
         rows = torch.from_numpy(np.concatenate([episode.observations for episode in followed]))
         chunks = best_chunks(teacher, rows, given.seed)
         loss = self.tuning.teach(model, followed, given, taught=chunks)

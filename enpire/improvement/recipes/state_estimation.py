@@ -22,11 +22,11 @@ import torch
 from enpire.environment import Job, StationBackend
 from enpire.errors import RecipeError, UsageError
 from enpire.improvement.behaviour_cloning import Fit, Training, fit
-from enpire.improvement.chosen_flow import chosen, cloned, told
 from enpire.improvement.collection import Collection
 from enpire.improvement.data import MIN_STD, known_well, seen_examples, tracked
 from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.scene_symmetry import scales
+from enpire.improvement.state_policy import choose_by_critics, clone_state_flow, state_inputs
 from enpire.policies import EstimatedPolicy, PictureSpec, StateEstimator
 from enpire.types import Episode
 
@@ -75,10 +75,10 @@ class StateEstimation:
         before = given.incumbent if isinstance(given.incumbent, EstimatedPolicy) else None
         seeing = replace(given, spec=replace(spec, history=1))
         fitted = self._fit_estimator(seeing, followed, before)
-        acts = told(given, followed)
-        acting = cloned(acts, known, self.training) if before is None else before.acting
+        acts = state_inputs(given, followed)
+        acting = clone_state_flow(acts, known, self.training) if before is None else before.acting
         if not all(episode.shown for episode in followed):
-            acting = chosen(replace(acts, incumbent=acting), self.critic_steps)
+            acting = choose_by_critics(replace(acts, incumbent=acting), self.critic_steps)
         policy = EstimatedPolicy(acting, fitted.policy)
         return Candidate(policy, fitted.numbers(len(followed)))
 

@@ -24,23 +24,23 @@ NOW = (0,)  # lags of critics: the newest observation
 ROWS = 2048  # that are asked about at once
 
 
-def told(given: RecipeInputs, followed: Sequence[Episode]) -> RecipeInputs:
+def state_inputs(given: RecipeInputs, followed: Sequence[Episode]) -> RecipeInputs:
     """Return the inputs of who sees all entries of the newest observation, and no pictures."""
     spec = replace(ChunkSpec.of(given.spec), history=1)
     return replace(given, spec=spec, episodes=followed)
 
 
-def cloned(
+def clone_state_flow(
     given: RecipeInputs, known: Sequence[Episode], training: Training, stage: str = "policy"
 ) -> FlowPolicy:
-    """Return a flow of what those who know did; given: see `told`."""
+    """Return a flow of what those who know did; given: see `state_inputs`."""
     flow = clone_flow(given, known, training, stage=stage).policy
     flow.spec = replace(flow.spec, deviation=DEVIATION)
     return flow
 
 
-def chosen(given: RecipeInputs, steps: int) -> BestOfPolicy:
-    """Return the incumbent, among whose chunks critics of all episodes choose; see `told`.
+def choose_by_critics(given: RecipeInputs, steps: int) -> BestOfPolicy:
+    """Return the incumbent, among whose chunks critics of all episodes choose; see `state_inputs`.
 
     steps: gradient steps of the critics.
     """
