@@ -124,8 +124,7 @@ class Asynchronous:
         """Forget the last episode; what is still being computed for it is for nobody."""
         begun = self._thread.submit(self._controller.begin, row, rng, exploration)
         nothing = np.zeros((0, self._spec.action), np.float32)
-        state = PolicyState.of(self._spec, rng, exploration)
-        state.pictures = deque(maxlen=self._looks)
+        state = self._controller.new_episode(rng, exploration)
         self._stations[row] = _AsyncEpisode(state, begun, nothing, state.offset)
 
     def look(self, row: int, pictures: Image) -> None:
@@ -237,7 +236,7 @@ class Asynchronous:
             station.held = station.waited = 0
             seen, left = station.state.history(self._spec), station.left
             pictures = deque(station.state.pictures, self._looks)  # as of now: others will come
-            state = replace(station.state, pictures=pictures)
+            state = replace(station.state, pictures=pictures, seen=station.state.seen.copy())
             asked.append(ChunkRequest(state, seen, left, min(delay, len(left))))
         self._thinking = soon, self._thread.submit(self._infer, asked)
 

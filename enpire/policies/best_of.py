@@ -251,12 +251,17 @@ class BestOfController(SeeingController):
         spec = chooser.spec
         self._lags, self._recalled, self._varied = spec.lags, spec.recalled, spec.varied
 
-    def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
-        """See `Controller`; observations are remembered for as long as networks look back."""
-        super().begin(row, rng, exploration)
-        one = self._states[row]
+    @property
+    def answered(self) -> int:
+        """See `PolicyController`."""
+        return self._spec.execute
+
+    def new_episode(self, rng: np.random.Generator, exploration: float = 0.0) -> PolicyState:
+        """See `PolicyController`; observations are kept for as long as networks look back."""
+        one = super().new_episode(rng, exploration)
         one.seen = deque(maxlen=max(one.seen.maxlen or 1, max(self._lags + self._recalled) + 1))
         one.path = Path(self._varied)
+        return one
 
     def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`; each episode draws from its own generator."""

@@ -101,6 +101,11 @@ class EstimatedController(SeeingController):
         super().__init__(_Estimates(acting, estimator), mask)
         self._acting = acting
 
+    @property
+    def answered(self) -> int:
+        """See `PolicyController`."""
+        return self._acting.answered
+
     def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`."""
         pictures = self.shown(states)

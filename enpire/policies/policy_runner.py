@@ -122,7 +122,11 @@ class PolicyController:
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """Forget the last episode on this station."""
-        self._states[row] = PolicyState.of(self._spec, rng, exploration)
+        self._states[row] = self.new_episode(rng, exploration)
+
+    def new_episode(self, rng: np.random.Generator, exploration: float = 0.0) -> PolicyState:
+        """Return what is kept of an episode that begins, which `chunks` is asked with."""
+        return PolicyState.of(self._spec, rng, exploration)
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
         """The next action of each station's chunk, varied where it explores."""
@@ -145,6 +149,11 @@ class PolicyController:
     def spec(self) -> ChunkSpec:
         """The shape of the chunks that it drives."""
         return self._spec
+
+    @property
+    def answered(self) -> int:
+        """Actions of each chunk that `chunks` answers with: those carried out, at least."""
+        return self._spec.chunk
 
     @property
     def spread(self) -> FloatArray:

@@ -90,6 +90,11 @@ class ResidualController(SeeingController):
         """Drive both, with their weights as they are now, on any number of stations."""
         super().__init__(_Corrected(base, correction), base.seen, base.looks)
 
+    @property
+    def answered(self) -> int:
+        """See `PolicyController`."""
+        return self._spec.execute
+
     def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`; the base's noise is drawn by the episodes' own generators."""
         seeds = [int(one.rng.integers(2**63)) for one in states]

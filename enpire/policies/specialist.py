@@ -149,12 +149,12 @@ class SpecialistController(SeeingController):
         super().__init__(_Both(base, head), base.seen, base.looks)
         self._base, self._shape = base, head.spec
 
-    def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
-        """Forget the last episode on this station."""
+    def new_episode(self, rng: np.random.Generator, exploration: float = 0.0) -> Advised:
+        """See `PolicyController`."""
         seen: deque[Float32Array] = deque(maxlen=self._spec.reach + 1)
         looked: deque[Image] = deque(maxlen=self.looks)
         offset = np.zeros(self._spec.action)
-        self._states[row] = Advised(rng, exploration, offset, seen=seen, pictures=looked)
+        return Advised(rng, exploration, offset, seen=seen, pictures=looked)
 
     def due(self, row: int) -> bool:
         """See `VisionController`: only who asks the generalist needs pictures."""

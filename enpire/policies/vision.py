@@ -84,10 +84,11 @@ class SeeingController(PolicyController):
         """Successive periods of which it is shown pictures; 0: it does not see."""
         return self._looks
 
-    def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
-        """See `Controller`."""
-        super().begin(row, rng, exploration)
-        self._states[row].pictures = deque(maxlen=self._looks)
+    def new_episode(self, rng: np.random.Generator, exploration: float = 0.0) -> PolicyState:
+        """See `PolicyController`."""
+        state = super().new_episode(rng, exploration)
+        state.pictures = deque(maxlen=self._looks)
+        return state
 
     def look(self, row: int, pictures: Image) -> None:
         """See `VisionController`."""

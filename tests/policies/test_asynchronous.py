@@ -12,7 +12,16 @@ import torch
 
 from enpire.environment.core.controller import VisionController
 from enpire.errors import PolicyError, PolicyFault
-from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, PolicyController
+from enpire.policies import (
+    BestOfPolicy,
+    Chooser,
+    ChooserSpec,
+    ChunkPolicy,
+    ChunkSpec,
+    FlowPolicy,
+    FlowSpec,
+    PolicyController,
+)
 from enpire.policies.asynchronous import Asynchronous, live_controller
 from enpire.policies.remote import RemotePolicy
 from enpire.policies.remote.wire import pack
@@ -248,3 +257,19 @@ def test_a_policy_that_sees_is_shown_a_picture_of_when_it_is_asked() -> None:
     assert looking.saw == [(0.0, 0), *((float(period), period) for period in asked)]
     assert 5 <= len(asked) <= PERIODS // 5
     assert isinstance(controller, VisionController)
+
+
+def test_critics_that_look_back_farther_than_their_base_act_on_arms() -> None:
+    chooser = ChooserSpec(
+        1, (2, 0), 7, SPEC.execute, (0,), margin=0.1, back=2, attempt_lags=(50, 0)
+    )
+    torch.manual_seed(0)
+    policy = BestOfPolicy(FlowPolicy(FlowSpec.of(SPEC)), Chooser(chooser))
+    controller = live_controller(policy, LIVE)
+    assert isinstance(controller, Asynchronous)
+    controller.begin(0, np.random.default_rng(0), 0.0)
+    seen = np.zeros((1, 1), np.float32)
+    while not controller.decided(0, seen[0]):
+        pass
+    done = [controller.act(np.array([0]), seen, None)[0] for _ in range(PERIODS)]
+    assert np.isfinite(done).all()

@@ -27,6 +27,9 @@ from enpire.environment.core.policy_watch import PolicyWatch
 from enpire.errors import PolicyError, UsageError
 from enpire.observe import policy_loading
 from enpire.policies import (
+    BestOfPolicy,
+    Chooser,
+    ChooserSpec,
     ChunkPolicy,
     ChunkSpec,
     Correction,
@@ -454,6 +457,33 @@ def test_together_they_are_worked_out_as_in_a_training(stations) -> None:
     chunk = served.infer({"state": seen, "seed": 3})["actions"]
     drawn = int(np.random.default_rng(3).integers(2**63))
     np.testing.assert_array_equal(chunk, policy.sampler("").many(seen[None], [drawn])[0])
+
+
+@pytest.mark.parametrize("kind", ["critics", "residual"])
+def test_what_stands_on_a_base_is_served_with_chunks_as_long_as_it_says(
+    stations, kind: str
+) -> None:
+    base = ChunkPolicy(replace(spec(stations), execute=4))
+    seen, acts, history = base.spec.observation, base.spec.action, base.spec.history
+    made = {
+        "residual": lambda: ResidualPolicy(
+            base, Correction(CorrectionSpec(seen, acts, history, 4, 1.0))
+        ),
+        "critics": lambda: BestOfPolicy(
+            base,
+            # Of what was longer ago than a request tells, its oldest observation stands.
+            Chooser(ChooserSpec(seen, (4, 0), acts, 4, (0,), margin=0.1, attempt_lags=(50, 0))),
+        ),
+    }
+    policy = made[kind]()
+    with served(ChunkServer(policy, stations, "abc")) as address:
+        found = RemotePolicy.find(address)
+        assert found.spec.chunk == 4 < base.spec.chunk
+        there = episode(stations, found.controller(stations))
+    assert np.isfinite(there.actions).all()
+    if kind == "residual":  # draws nothing
+        here = episode(stations, policy.controller(stations))
+        np.testing.assert_array_equal(here.actions, there.actions)
 
 
 def test_who_goes_on_from_period_to_period_is_not_served(stations) -> None:

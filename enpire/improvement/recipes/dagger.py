@@ -37,7 +37,7 @@ class Dagger:
 
     tuning: FineTuning = field(default_factory=lambda: FineTuning(steps=1000, lr=3e-4))
     teacher: Training = field(default_factory=Training)  # of its flow
-    critic_steps: int = 3000  # gradient steps of those who choose among the teacher's chunks
+    critic_steps: int = 10_000  # gradient steps of those who choose among the teacher's chunks
 
     def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`; goes on from the incumbent's weights."""

@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from enpire.policies.chunk_sampler import Answers
 from enpire.policies.composed import BASES
 from enpire.policies.kinds import eyes
 from enpire.policies.policy import Policy
-from enpire.policies.policy_runner import ChunkRequest, PolicyController, PolicyState
+from enpire.policies.policy_runner import ChunkRequest, PolicyController
 from enpire.policies.remote.client import TOKEN, token_said
 from enpire.policies.remote.policy import PICTURE, SAYS, VERSION
 from enpire.policies.remote.waiting import Waiting
@@ -57,9 +57,13 @@ class _ChunkQuery:
     pictures: deque[Image]
     left: tuple[Float32Array, int] | None
 
-    def chunk_request(self) -> ChunkRequest:
+    def chunk_request(self, controller: PolicyController) -> ChunkRequest:
         """As of an episode that begins here: the same whenever it is asked."""
-        state = PolicyState(np.random.default_rng(self.seed), pictures=self.pictures)
+        state = controller.new_episode(np.random.default_rng(self.seed))
+        state.pictures = self.pictures
+        stride = controller.spec.stride
+        for row in np.repeat(self.seen, stride, axis=0)[stride - 1 :]:
+            state.see(row)
         return ChunkRequest(state, self.seen, *(self.left or (self.seen[:0], 0)))
 
 
@@ -88,7 +92,8 @@ class ChunkServer:
         self._controller, self._waiting = controller, Waiting(self._worked_out, MOST)
         self._joined = inferring(policy, controller)
         self._many = _many(policy, stations) if together else None
-        self.spec, self._width = controller.spec, controller.spec.observation
+        self.spec = replace(controller.spec, chunk=controller.answered)
+        self._width = self.spec.observation
         self._policy_cameras: PolicyCameras | None = None
         if isinstance(controller, SeeingController) and controller.looks:
             self._policy_cameras, self._looks = stations.policy_cameras, controller.looks
@@ -154,8 +159,10 @@ class ChunkServer:
     def _worked_out(self, requests: Sequence[_ChunkQuery]) -> list[Float32Array]:
         """Their chunks, of which some go on from what is left of the last one."""
         plain, joins = ([r for r in requests if (r.left is None) is kind] for kind in (True, False))
-        chunks = iter(self._chunks([one.chunk_request() for one in plain]) if plain else ())
-        joined = iter(self._joined([one.chunk_request() for one in joins]) if joins else ())
+        chunks, joined = (
+            iter(answer([one.chunk_request(self._controller) for one in some]) if some else ())
+            for answer, some in ((self._chunks, plain), (self._joined, joins))
+        )
         return [next(chunks if one.left is None else joined) for one in requests]
 
     def _chunks(self, requests: Sequence[ChunkRequest]) -> Float32Array:
