@@ -125,7 +125,7 @@ def test_a_loop_begins_with_it_and_gives_it_back(given: Path, tmp_path: Path) ->
     with Run.open(run) as begun:
         (row,) = begun.ledger.policies()
         assert (row.name, row.recipe, row.state) == ("policy-0", "given", "incumbent")
-        assert begun.config["loop"]["recipe"] == "finetune"
+        assert begun.config["loop"]["recipe"] == "dagger"
         assert [e.purpose for e in begun.episodes()] == [Purpose.EVALUATION] * 2
     assert main(["export", "policy", str(run), str(tmp_path / "out")]) == 0
     assert LeRobotPolicy.read(tmp_path / "out").files == LeRobotPolicy.read(given).files
@@ -143,7 +143,16 @@ def test_a_round_finetunes_it(given: Path, shown: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     begin = ["loop", "--task", "pick_cube", "--policy", str(given), "--run", str(run)]
     few = ["--robots", "2", "--start-episodes", "2", "--max-rounds", "1", "--collect", "2"]
-    tiny = ["--max-pairs", "2", "--recipe.steps", "3", "--recipe.batch", "4"]
+    tiny = [
+        "--max-pairs",
+        "2",
+        "--recipe",
+        "finetune",
+        "--recipe.steps",
+        "3",
+        "--recipe.batch",
+        "4",
+    ]
     code = main([*begin, "--demonstrations-of", str(shown), *few, *tiny])
     assert code == NOT_REACHED
     with Run.open(run) as ended:

@@ -90,6 +90,7 @@ def test_the_motion_keeps_to_limits_and_rests_at_its_ends(
     assert gripper.min() == shut
 
 
+@pytest.mark.slow
 def test_a_short_search_finds_mass_and_friction(
     monkeypatch: pytest.MonkeyPatch, arms: Handling, free: Recording, carried: Recording
 ) -> None:
