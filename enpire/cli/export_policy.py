@@ -12,8 +12,8 @@ from enpire.session.progress_bar import progress_bar
 DESCRIPTION = """\
 Write a policy of a run as the folder that LeRobot's from_pretrained takes, and lerobot-eval,
 lerobot-rollout and enpire's --policy. It has to be one of LeRobot's: a run that began with
---policy, or was made by finetune. Of a policy that stands on one of them (residual, steered,
-specialist) --base writes what it stands on; the network beside it acts in enpire alone."""
+--policy, or was made by dagger or finetune. Of a policy that stands on one of them (residual,
+steered, specialist) --base writes what it stands on; the network beside it acts in enpire alone."""
 
 
 def add_options(parser: Parser) -> None:
@@ -42,7 +42,7 @@ def run(options: Namespace) -> int:
     if not isinstance(policy, LeRobotPolicy):
         raise UsageError(
             f"{options.policy} is of kind {policy.kind!r}, which LeRobot does not know: "
-            "name one that was given by --policy, or made of it by finetune"
+            "name one that was given by --policy, or made of it by dagger or finetune"
         )
     with progress_bar("writing it"):
         policy.save(options.folder)

@@ -55,15 +55,15 @@ def signs(
         A clause about each fault, for a person.
     """
     pairs = by_episodes(frames, pair)
-    steady = steady_entries(wanted)
+    steady, back = steady_entries(wanted), run_backwards(pairs)
     return tuple(
         text
         for text in (
             _padded(frames, pairs),
             _last_actions(frames, pairs),
             _exchanged(frames, pairs, wanted),
-            _backwards(frames, pairs),
-            _out_of_step(frames, pairs),
+            _backwards(frames, back),
+            _out_of_step(frames, pairs, back),
             _stale(frames, pairs, wanted),
             _hangs(frames, pairs),
             _held(frames, pairs),
@@ -141,19 +141,21 @@ def _exchanged(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> str:
     return ""
 
 
-def _backwards(frames: Frames, pairs: Pairs) -> str:
+def _backwards(frames: Frames, back: list[int]) -> str:
     """Whether actions follow what they lead in the other episodes, or go against it."""
     return _of(
         frames,
-        run_backwards(pairs),
+        back,
         "in which what actions move goes before or against them, and after and along them in the "
         "others: backwards in time, or with other signs?",
     )
 
 
-def _out_of_step(frames: Frames, pairs: Pairs) -> str:
-    """Whether an episode's actions were written sooner or later than those of the others."""
-    back = run_backwards(pairs)
+def _out_of_step(frames: Frames, pairs: Pairs, back: list[int]) -> str:
+    """Whether an episode's actions were written sooner or later than those of the others.
+
+    back: episodes of which that is no news, for they run backwards.
+    """
     found = [(row, later) for row, later in out_of_step(pairs) if row not in back]
     if not found:
         return ""

@@ -8,7 +8,7 @@ of itself they are the condition of a `FlowPolicy`. Nothing here is told by a tr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -90,8 +90,7 @@ class PicturePolicy(NormalisedModule):
         """
         felt = list(self.spec.felt)
         seen = self.normalised(history)[..., felt]
-        found = [encode(encoder_input(pictures[:, i])) for i, encode in enumerate(self.encoders)]
-        return torch.cat([seen.flatten(1), *found], dim=1)
+        return torch.cat([seen.flatten(1), found_in(pictures, self.encoders)], dim=1)
 
     def cloning_error(
         self,
@@ -174,12 +173,9 @@ class PictureInference:
     def _features(self, pictures: Image) -> Float32Array:
         """What the encoders say of one station's pictures, (features,)."""
         with torch.inference_mode():
-            each = torch.from_numpy(pictures)[:, None]
-            said = [
-                encode(encoder_input(one)) for encode, one in zip(self._encoders, each, strict=True)
-            ]
-            found: Float32Array = torch.cat(said, dim=1)[0].numpy()
-        return found
+            found = found_in(torch.from_numpy(pictures[None]), self._encoders)
+            features: Float32Array = found[0].numpy()
+        return features
 
 
 class PictureController(SeeingController):
@@ -201,6 +197,12 @@ def _newest(pictures: Image | None) -> Image:
     if pictures is None:
         raise PolicyError("a policy that sees was asked without pictures")
     return pictures[:, -1]
+
+
+def found_in(pictures: Tensor, encoders: Iterable[nn.Module]) -> Tensor:
+    """What each camera's encoder says of pictures (batch, cameras, size, size, 3), (batch, all)."""
+    said = [encode(encoder_input(pictures[:, i])) for i, encode in enumerate(encoders)]
+    return torch.cat(said, dim=1)
 
 
 def encoder_input(pictures: Tensor) -> Tensor:

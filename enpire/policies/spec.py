@@ -100,9 +100,14 @@ class PictureSpec(ChunkSpec):
     steps: int = 5
 
     @property
+    def features(self) -> int:
+        """Numbers that encoders say of the pictures: two of each feature, of each camera."""
+        return 2 * self.channels[-1] * len(self.cameras)
+
+    @property
     def flow(self) -> FlowSpec:
         """The shape of the flow, which sees what encoders say and what is felt as one."""
-        seen = self.history * len(self.felt) + 2 * self.channels[-1] * len(self.cameras)
+        seen = self.history * len(self.felt) + self.features
         return FlowSpec(
             task=self.task,
             observation=seen,

@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from enpire.errors import PolicyError
 from enpire.policies.network import NormalisedModule, perceptron
-from enpire.policies.picture import Encoder, encoder_input
+from enpire.policies.picture import Encoder, found_in
 from enpire.policies.spec import PictureSpec
 
 HIDDEN = (128, 128)  # widths of the hidden layers between features and entries
@@ -37,7 +37,7 @@ class StateEstimator(NormalisedModule):
         self.spec = spec
         self.told = [i for i in range(spec.observation) if i not in spec.felt]
         self.encoders = nn.ModuleList(Encoder(spec.channels) for _ in spec.cameras)
-        seen = 2 * spec.channels[-1] * len(spec.cameras) + len(spec.felt)
+        seen = spec.features + len(spec.felt)
         self.linear = nn.Linear(seen, len(self.told))
         self.net = perceptron(seen, HIDDEN, len(self.told))
         self.log_deviation = nn.Parameter(torch.zeros(len(self.told)))
@@ -49,8 +49,8 @@ class StateEstimator(NormalisedModule):
         rows: observations (batch, obs), of which only what is felt is looked at. pictures: (batch,
         cameras, size, size, 3) of uint8.
         """
-        found = [encode(encoder_input(pictures[:, i])) for i, encode in enumerate(self.encoders)]
-        seen = torch.cat([*found, self.normalised(rows)[:, list(self.spec.felt)]], dim=1)
+        felt = self.normalised(rows)[:, list(self.spec.felt)]
+        seen = torch.cat([found_in(pictures, self.encoders), felt], dim=1)
         estimated: Tensor = self.linear(seen) + self.net(seen)
         return estimated
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from enpire.environment import load_task
@@ -240,12 +241,7 @@ class Windows:
         lengths = [len(episode) for episode in episodes]
         ends = np.cumsum(lengths)
         firsts = ends - lengths
-        # Their last frames predict mostly what is repeated; Diffusion leaves some out.
-        left_out = int(getattr(model.config, "drop_n_last_frames", 0))
-        good = [instructive(e) & (np.arange(len(e)) < max(1, len(e) - left_out)) for e in episodes]
-        at = np.flatnonzero(np.concatenate(good)) if good else np.zeros(0, int)
-        if taught is not None:
-            at = np.arange(len(taught))
+        at = _shown_well(episodes, model) if taught is None else np.arange(len(taught))
         if not len(at):
             raise RecipeError("no moment of any success to learn from")
         rows = np.concatenate([e.observations for e in episodes])
@@ -310,6 +306,16 @@ class Windows:
         if self.pictures is None or self.pictured is None:
             return None
         return self.pictures[self.pictured[rows]]
+
+
+def _shown_well(episodes: Sequence[Episode], model: LeRobotModel) -> NDArray[np.int64]:
+    """The `instructive` rows of episodes end to end, (M,).
+
+    Their last frames predict mostly what is repeated; Diffusion leaves some out.
+    """
+    left_out = int(getattr(model.config, "drop_n_last_frames", 0))
+    good = [instructive(e) & (np.arange(len(e)) < max(1, len(e) - left_out)) for e in episodes]
+    return np.flatnonzero(np.concatenate(good)) if good else np.zeros(0, np.int64)
 
 
 def _picturing(spec: ChunkSpec) -> PictureSpec:
