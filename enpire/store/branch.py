@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from enpire.errors import StoreError
-from enpire.store.durable import disk_errors, publish_folder, temporary_name
+from enpire.store.durable import disk_errors, make_folder, publish_folder, temporary_name
 from enpire.store.layout import CONFIG, LEDGER, LOCK, LOST, RESULT, RESULT_HASH, SEAL
 from enpire.store.ledger import Ledger
 from enpire.store.ledger_file import LedgerFile
@@ -31,7 +31,7 @@ def branch(source: Path, folder: Path, config: Mapping[str, Any], facts: Mapping
         if folder.exists():
             raise StoreError(f"{folder} is there already: choose a new folder")
         try:
-            unfinished.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(unfinished.parent)
             shutil.copytree(
                 source, unfinished, ignore=shutil.ignore_patterns(LOCK, RESULT, LOST, SEAL)
             )

@@ -13,7 +13,13 @@ from pathlib import Path
 
 from enpire.errors import StoreError
 from enpire.real_path import real_path
-from enpire.store.durable import TEMPORARY_PREFIX, disk_errors, publish_folder, temporary_name
+from enpire.store.durable import (
+    TEMPORARY_PREFIX,
+    disk_errors,
+    make_folder,
+    publish_folder,
+    temporary_name,
+)
 from enpire.store.layout import (
     BATCH,
     EPISODES,
@@ -49,7 +55,7 @@ def copy_run(source: Path, target: Path) -> None:
     with disk_errors(target):
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise StoreError(f"{target} holds something already: choose a new or an empty folder")
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         temporary = temporary_name(target)
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir()

@@ -83,6 +83,18 @@ def fsync(path: Path) -> None:
         os.close(handle)
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it, durably; one that is there already is left as it is.
+
+    Files in it may be forced to the disk as often as one likes: without the folder's own name there
+    is no way to them.
+    """
+    new = [folder for folder in (path, *path.parents) if not folder.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    for folder in new:
+        fsync(folder.parent)
+
+
 def publish_file(path: Path, *parts: bytes) -> None:
     """Make `path` hold `parts`, durably; a reader sees the old content or the new, never less.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import cv2
 
-from enpire.store.durable import disk_errors, publish_file
+from enpire.store.durable import disk_errors, make_folder, publish_file
 from enpire.store.layout import EVIDENCE, batch_number
 from enpire.store.rows import EpisodeRow
 from enpire.types import Episode
@@ -25,7 +25,7 @@ def write_frames(run: Path, batch: str, episodes: Sequence[Episode]) -> dict[str
     for place, episode in enumerate(episodes):
         for frame in episode.verdict.frames:
             with disk_errors(folder):
-                folder.mkdir(exist_ok=True)
+                make_folder(folder)
             _, png = cv2.imencode(".png", frame.image[..., ::-1])  # OpenCV takes blue first
             data = png.tobytes()
             path = folder / f"{batch}-{place}-{frame.name}.png"
@@ -44,3 +44,8 @@ def without_frames(episode: Episode) -> Episode:
 def frames_of(run: Path, row: EpisodeRow) -> list[Path]:
     """Return the pictures of an episode, by its row in the ledger of the run."""
     return sorted((run / EVIDENCE).glob(f"{batch_number(row.path)}-{row.index}-*.png"))
+
+
+def frames_of_batch(run: Path, batch: str) -> list[Path]:
+    """Return the pictures of all episodes of a batch, by its path in the folder of the run."""
+    return sorted((run / EVIDENCE).glob(f"{batch_number(batch)}-*.png"))

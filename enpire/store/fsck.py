@@ -17,6 +17,7 @@ from enpire.json_text import loads
 from enpire.store import orphans, weights, zarr3
 from enpire.store.agreement import differences
 from enpire.store.episodes import GROUP, episodes_of, read_files, read_journal
+from enpire.store.evidence import frames_of_batch
 from enpire.store.layout import (
     CONFIG,
     CONFIG_HASH,
@@ -94,7 +95,7 @@ def check(folder: Path) -> Findings:
     except StoreError as error:
         remedy = f"{REPAIR} makes a new one from the batches"
         findings.damage.append(Damage(LEDGER, _plain(error, folder / LEDGER), remedy))
-        findings.damage += _without_ledger(folder)
+        findings.damage += _without_ledger(folder, findings)
         return findings
     with Ledger(file) as ledger:
         findings.damage += _ledger(folder, ledger, live)
@@ -184,6 +185,7 @@ def _batches(folder: Path, ledger: Ledger, findings: Findings) -> Iterator[Damag
             episodes = episodes_of(folder / path, files, inside[0].sha256)
         except StoreError as error:
             yield Damage(path, _plain(error, folder / path).split(":")[0], COPY)
+            findings.notes += _unchecked(folder, path)
             continue
         yield from _journal(folder, path, files)
         if [row.index for row in inside] != list(range(len(episodes))):
@@ -214,7 +216,14 @@ def _journal(folder: Path, path: str, files: zarr3.Files) -> Iterator[Damage]:
             yield Damage(f"{EVIDENCE}/{name}", "is not what was recorded", COPY)
 
 
-def _without_ledger(folder: Path) -> Iterator[Damage]:
+def _unchecked(folder: Path, path: str) -> Iterator[str]:
+    """Tell of each picture whose sha256 lies in a batch that cannot be read."""
+    for picture in frames_of_batch(folder, path):
+        name = picture.relative_to(folder)
+        yield f"{name}: is not checked, its sha256 lies in {path}; check again once that is whole"
+
+
+def _without_ledger(folder: Path, findings: Findings) -> Iterator[Damage]:
     """Check the files beside a ledger that cannot be read, by what they say of themselves."""
     for name in (CONFIG, RESULT):
         if (folder / name).is_file():
@@ -225,6 +234,7 @@ def _without_ledger(folder: Path) -> Iterator[Damage]:
             episodes_of(folder / path, files)
         except StoreError as error:
             yield Damage(path, str(error), COPY)
+            findings.notes += _unchecked(folder, path)
             continue
         yield from _journal(folder, path, files)
     for path in sorted(orphans.policies_on_disk(folder)):

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from enpire.errors import StoreError
-from enpire.store.durable import TEMPORARY_PREFIX, disk_errors, fsync
+from enpire.store.durable import TEMPORARY_PREFIX, disk_errors, fsync, make_folder
 from enpire.store.journal import WholeBatch, read_whole, record_again
-from enpire.store.layout import BATCH, EPISODES, EVIDENCE, LOST, POLICIES, SEAL, batch_number
+from enpire.store.layout import BATCH, EPISODES, EVIDENCE, LOST, POLICIES, batch_number
 from enpire.store.ledger import Ledger
 from enpire.store.rows import LogEntry
+from enpire.store.seal import unseal
 
 FOUND = "found"  # kind of the decision that says what an opening found and did
 
@@ -62,9 +63,7 @@ def take_in(folder: Path, ledger: Ledger) -> list[str]:
             f"({len(orphans.batches)} in all): the ledger lost a part, or is an older copy. "
             f"enpire fsck {folder} --repair makes the rows again"
         )
-    with disk_errors(folder):
-        (folder / SEAL).unlink(missing_ok=True)
-        fsync(folder)  # or it would come back, beside a ledger that has more
+    unseal(folder)
     record_again(ledger, orphans.batches)
     died = "got its row: the process that wrote it died before"
     taken = note_found(ledger, [f"{path} {died}" for path in orphans.batches])
@@ -96,7 +95,7 @@ def set_aside(folder: Path, paths: Iterable[str], why: str = "has no row") -> li
     for path in paths:
         target = _free(folder / LOST / path)
         with disk_errors(target):
-            target.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(target.parent)
             (folder / path).rename(target)
             fsync(target.parent)
             fsync((folder / path).parent)

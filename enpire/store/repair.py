@@ -7,14 +7,13 @@ from pathlib import Path
 from enpire.errors import StoreError
 from enpire.store import orphans, schema
 from enpire.store.chain import STATES, WRITTEN, Mark, changed_since
-from enpire.store.durable import disk_errors
 from enpire.store.journal import IN_BATCHES, record_again, replay
-from enpire.store.layout import CONFIG, CONFIG_HASH, LEDGER, LOCK, POLICIES, SEAL
+from enpire.store.layout import CONFIG, CONFIG_HASH, LEDGER, LOCK, POLICIES
 from enpire.store.ledger import Ledger
 from enpire.store.ledger_file import LedgerFile
 from enpire.store.lock import WriterLock
 from enpire.store.rows import PolicyRow
-from enpire.store.seal import seal
+from enpire.store.seal import seal, unseal
 from enpire.store.weights import sha256_of
 
 
@@ -32,8 +31,7 @@ def repair(folder: Path) -> list[str]:
     """
     lock = WriterLock(folder / LOCK)
     try:
-        with disk_errors(folder):
-            (folder / SEAL).unlink(missing_ok=True)
+        unseal(folder)
         done = _remade(folder)
         with Ledger(LedgerFile(folder / LEDGER, writable=True)) as ledger:
             found = orphans.find(folder, ledger)

@@ -33,7 +33,7 @@ from enpire.closing import Closing
 from enpire.errors import StoreError
 from enpire.store import orphans, weights
 from enpire.store.archive import SUFFIX
-from enpire.store.durable import disk_errors, publish_file
+from enpire.store.durable import disk_errors, make_folder, publish_file
 from enpire.store.episodes import frozen, write_frozen
 from enpire.store.evidence import frames_of, without_frames, write_frames
 from enpire.store.journal import journal_of
@@ -114,7 +114,7 @@ class Run(Closing):
         if not folder.name.isprintable():
             raise StoreError(f"a run cannot be called {folder.name!r}: name it by letters")
         with disk_errors(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
         lock = WriterLock(folder / LOCK)
         try:
             with disk_errors(folder):

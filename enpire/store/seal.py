@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from enpire.errors import StoreError
-from enpire.store.durable import publish_file
+from enpire.store.durable import disk_errors, fsync, publish_file
 from enpire.store.layout import LEDGER, SEAL
 from enpire.store.weights import sha256_of
 
@@ -22,6 +22,17 @@ def seal(folder: Path) -> None:
         return
     with suppress(StoreError, MemoryError):  # without it the chain is there
         publish_file(folder / SEAL, _line(folder).encode())
+
+
+def unseal(folder: Path) -> None:
+    """Take the seal off a ledger that is about to be written.
+
+    Raises:
+        StoreError: the disk does not take it.
+    """
+    with disk_errors(folder):
+        (folder / SEAL).unlink(missing_ok=True)
+        fsync(folder)  # or it would come back, beside a ledger that has more
 
 
 def broken(folder: Path) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from enpire.errors import StoreError
 from enpire.json_text import loads
-from enpire.store.durable import disk_errors, publish_file
+from enpire.store.durable import disk_errors, make_folder, publish_file
 from enpire.store.layout import RESULT
 from enpire.store.run import Run
 from enpire.store.run_folder import under_way
@@ -84,7 +84,7 @@ def keep_stress(folder: Path, policy: str, measured: Mapping[str, Any]) -> Path:
         points = {row["point"]: row for row in before["points"]} | points
     path = folder / STRESS / f"{policy}.json"
     with disk_errors(path):
-        path.parent.mkdir(exist_ok=True)
+        make_folder(path.parent)
     content = {**measured, "points": list(points.values())}
     publish_file(path, _text(content).encode())
     if (folder / RESULT).is_file() and not under_way(folder):

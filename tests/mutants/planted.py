@@ -157,7 +157,7 @@ STORE = (
     ),
     Mutant(
         "a seal stays while the ledger is written",
-        "store/orphans.py",
+        "store/seal.py",
         "        (folder / SEAL).unlink(missing_ok=True)\n",
         "        pass\n",
         ("store/test_power_loss.py::test_some_hundred_states",),

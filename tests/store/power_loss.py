@@ -34,11 +34,10 @@ class Node:
 
 @dataclass(frozen=True)
 class NameChange:
-    """A name that comes or goes in a folder; at once if both are given (rename)."""
+    """A name that comes to a folder or goes from one; at once if both are given (rename)."""
 
-    folder: Node
-    comes: tuple[str, Node] | None = None
-    goes: str = ""
+    comes: tuple[Node, str, Node] | None = None
+    goes: tuple[Node, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -130,7 +129,7 @@ class PowerLoss:
         if node is None:
             node = self._nodes[at] = Node()
             self._now[node] = b""
-            self.calls.append(NameChange(self._nodes[at.parent], (at.name, node)))
+            self.calls.append(NameChange((self._nodes[at.parent], at.name, node)))
         elif flags & os.O_TRUNC:
             self._content(node, b"")
         self._handles[handle] = node
@@ -154,20 +153,20 @@ class PowerLoss:
             return
         for path in [p for p in self._nodes if p.is_relative_to(at)]:
             self._nodes[to / path.relative_to(at)] = self._nodes.pop(path)
-        new = (to.name, self._nodes[to])
-        self.calls.append(NameChange(self._nodes[at.parent], new, goes=at.name))
+        new = (self._nodes[to.parent], to.name, self._nodes[to])
+        self.calls.append(NameChange(new, goes=(self._nodes[at.parent], at.name)))
 
     def _on_mkdir(self, _: None, path: Any, *__: Any) -> None:
         at = self._known(path)
         if at is not None:
             node = self._nodes[at] = Node()
             self._folders.add(node)
-            self.calls.append(NameChange(self._nodes[at.parent], (at.name, node)))
+            self.calls.append(NameChange((self._nodes[at.parent], at.name, node)))
 
     def _on_unlink(self, _: None, path: Any, *__: Any) -> None:
         at = self._known(path)
         if at is not None and self._nodes.pop(at, None):
-            self.calls.append(NameChange(self._nodes[at.parent], goes=at.name))
+            self.calls.append(NameChange(goes=(self._nodes[at.parent], at.name)))
 
     def _on_point(self, _: None, name: str) -> None:
         if name == "committed":
@@ -183,8 +182,11 @@ class PowerLoss:
         names: dict[Node, dict[str, Node]] = {}
         data: dict[Node, bytes] = {}
 
-        def survives(at: int, node: Node) -> bool:
-            return at < forced.get(node, -1) or rng.random() < survival
+        def survives(at: int, *nodes: Node) -> bool:
+            return any(at < forced.get(node, -1) for node in nodes) or rng.random() < survival
+
+        def inside(folder: Node) -> dict[str, Node]:
+            return names.setdefault(folder, dict(folder.names))
 
         for at, call in enumerate(calls):
             if isinstance(call, Commit):
@@ -192,10 +194,13 @@ class PowerLoss:
             elif isinstance(call, Content) and survives(at, call.file):
                 torn = at > forced.get(call.file, -1) and rng.random() < 0.5
                 data[call.file] = call.data[: len(call.data) // 2] if torn else call.data
-            elif isinstance(call, NameChange) and survives(at, call.folder):
-                inside = names.setdefault(call.folder, dict(call.folder.names))
-                inside.pop(call.goes, None)
-                inside.update([call.comes] if call.comes else [])
+            elif isinstance(call, NameChange):
+                changes = [change for change in (call.goes, call.comes) if change]
+                if not survives(at, *(change[0] for change in changes)):
+                    continue
+                for folder, name, *node in changes:
+                    inside(folder).pop(name, None)
+                    inside(folder).update((name, each) for each in node)
 
         def write(node: Node, path: Path, folder: bool) -> None:
             if not folder:

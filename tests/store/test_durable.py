@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 from enpire.errors import StoreError
-from enpire.store.durable import publish_file, publish_folder, temporary_name, write_file
+from enpire.store.durable import (
+    make_folder,
+    publish_file,
+    publish_folder,
+    temporary_name,
+    write_file,
+)
 
 
 def _folder(path: Path) -> Path:
@@ -111,3 +117,12 @@ def test_no_permission_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(os, "rename", refuse)
     with pytest.raises(StoreError, match=r"cannot be written .*choose a folder"):
         publish_file(tmp_path / "x", b"")
+
+
+def test_a_new_folder_is_forced_to_the_disk_with_those_above_it(
+    tmp_path: Path, calls: list[tuple[str, str]]
+) -> None:
+    for _ in range(2):
+        make_folder(tmp_path / "a" / "b")
+        assert calls == [("fsync", str(tmp_path / "a")), ("fsync", str(tmp_path))], "once"
+    assert (tmp_path / "a" / "b").is_dir()

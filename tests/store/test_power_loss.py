@@ -10,18 +10,23 @@ import pytest
 
 from enpire.store import LogEntry, Run, durable
 from enpire.store.fsck import check
+from enpire.types import Frame, Outcome, Verdict
 from tests.store.power_loss import PowerLoss
 from tests.store.samples import episode
 
+LEFT = b"of a process that died"
+
 
 def _recorded(folder: Path) -> PowerLoss:
-    """A run is opened, written in all its ways, and closed."""
+    """A run is opened, with what a dead process left in it, written in all its ways, and closed."""
     with Run.create(folder, {}) as run:
         run.add_episodes([episode("a")])
         run.write_result({"success": 0.0})
+    (folder / "policies/left.safetensors").write_bytes(LEFT)
+    seen = Verdict(Outcome.FAILURE, frames=(Frame("front", np.zeros((4, 4, 3), np.uint8)),))
     disk = PowerLoss(folder)
     with disk.recording(), Run.open(folder, writable=True) as run:
-        run.add_episodes([episode("b"), episode("c")])
+        run.add_episodes([episode("b"), episode("c", verdict=seen)])
         run.save_policy("p", {"w": np.ones(3)}, {})
         run.ledger.set_policy_state("p", "incumbent")
         run.ledger.add_decision(LogEntry(1, "promoted", "p"))
@@ -32,7 +37,8 @@ def _recorded(folder: Path) -> PowerLoss:
 
 
 def _survives(folder: Path) -> None:
-    """Whatever its ledger knows of is there, and it goes on."""
+    """Whatever its ledger knows of is there, what it does not know too, and it goes on."""
+    assert LEFT in {path.read_bytes() for path in folder.rglob("left.*")}
     before = [str(each) for each in check(folder).damage if "has no row" not in each.what]
     assert not before, "what was under way has no row; all else is as it was recorded"
     with Run.open(folder, writable=True) as run:

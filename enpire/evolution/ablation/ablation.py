@@ -27,7 +27,7 @@ from enpire.json_text import loads
 from enpire.observe import overview
 from enpire.rollout.evaluation.seeds import fresh_entropy, stream
 from enpire.store import Run, branch
-from enpire.store.durable import disk_errors, publish_file, publish_folder
+from enpire.store.durable import disk_errors, make_folder, publish_file, publish_folder
 
 BENCH, SEALED, LOG = "bench.json", "sealed.json", "log.txt"
 START = "start"  # of a repeat
@@ -102,7 +102,7 @@ class AblationBench:
         text = json.dumps(whole, indent=1, sort_keys=True)
         path = self.folder / BENCH
         with disk_errors(path):
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self.folder)
             before = path.read_text(encoding="utf-8") if path.exists() else ""
         if not before:
             publish_file(path, text.encode())

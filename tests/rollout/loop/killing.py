@@ -12,6 +12,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -19,6 +20,7 @@ import torch
 
 from enpire.rollout.evaluation import seeds
 from enpire.rollout.loop import round_decisions
+from enpire.rollout.loop.state import LoopState
 from enpire.store.fault_points import VARIABLE, passed
 from enpire.store.fsck import check
 from enpire.store.layout import LEDGER
@@ -26,7 +28,7 @@ from tests.entropy import repeatable
 from tests.rollout.loop.test_loop import FAST, SLOW, Moves, go, same_end
 
 
-def forked(work: Callable[[], None]) -> int:
+def forked(work: Callable[[], object]) -> int:
     """How a child ended that did some work: `waitpid`'s status."""
     child = os.fork()
     if child:
@@ -44,39 +46,49 @@ def draw(start: int) -> None:
     mock.patch.object(seeds, "secrets", repeatable(start)).start()
 
 
+def lives(run: Path, drawing: int, dies_at: int = 0) -> LoopState:
+    """Begin a loop or go on with it, to its end, or to a point that is its last."""
+    draw(drawing)
+    if run.exists() and not (run / LEDGER).exists():  # never created: opening it says so
+        shutil.rmtree(run)
+    if dies_at:
+        os.environ[VARIABLE] = f"*:{dies_at}:kill"
+    return go(run, Moves(SLOW), Moves(FAST))
+
+
+def comes_to_the_same(run: Path, whole: Path, drawing: int) -> None:
+    """Go on with a loop, and hold its end against that of an undisturbed one."""
+    same_end(run, whole, lives(run, drawing))
+    if damage := check(run).damage:
+        raise RuntimeError(f"fsck finds {damage}")
+
+
 def main(folder: Path, kills: int) -> None:
-    """Kill at so many points, as far apart as they can be; 0: at each."""
+    """Kill at so many points, as far apart as they can be; 0: at each, and what goes on again."""
     torch.set_num_threads(1)  # or else a pool of threads, which no fork has
     round_decisions.ENOUGH = 8
-    draw(0)
     whole = folder / "whole"
     with mock.patch.dict(os.environ, {VARIABLE: "*:0:kill"}):
-        go(whole, Moves(SLOW), Moves(FAST))
+        lives(whole, 0)
     points = passed(reset=True)
-    draw(0)
     chosen = range(1, points + 1, max(1, points // kills) if kills else 1)
     for number in list(chosen)[: kills or None]:
         run = folder / f"killed-{number}"
-
-        def dies(run: Path = run, number: int = number) -> None:
-            os.environ[VARIABLE] = f"*:{number}:kill"
-            go(run, Moves(SLOW), Moves(FAST))
-
-        def goes_on(run: Path = run, number: int = number) -> None:
-            if run.exists() and not (run / LEDGER).exists():  # never created: opening it says so
-                shutil.rmtree(run)
-            draw(number)  # what it drew before may be kept, and is not drawn twice
-            same_end(run, whole, go(run, Moves(SLOW), Moves(FAST)))
-            damage = check(run).damage
-            if damage:
-                raise RuntimeError(f"fsck finds {damage}")
-
-        status = forked(dies)
+        status = forked(partial(lives, run, 0, number))
         if not os.WIFSIGNALED(status) or os.WTERMSIG(status) != signal.SIGKILL:
             sys.exit(f"point {number} of {points} was not its end: {status}")
-        if forked(goes_on):
-            sys.exit(f"killed at point {number} of {points} it comes to another end")
         print(number, flush=True)
+        # What it drew before may be kept, and is not drawn twice: others from here on.
+        if not kills:
+            again = 1 + number % (points + 1 - number)  # there may be fewer points left
+            status = forked(partial(lives, run, number, again))
+            if os.WIFEXITED(status) and os.WEXITSTATUS(status):
+                sys.exit(f"killed at point {number} of {points} it does not go on")
+            if os.WIFSIGNALED(status):
+                print(f"{number}+{again}", flush=True)
+        if forked(partial(comes_to_the_same, run, whole, points + number)):
+            sys.exit(f"killed at point {number} of {points} it comes to another end")
+        shutil.rmtree(run)
 
 
 if __name__ == "__main__":

@@ -26,5 +26,5 @@ def test_killed_at_ten_points_a_loop_comes_to_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.slow  # the ten above are a part of them
 @pytest.mark.timeout(3600)
-def test_killed_at_any_point_a_loop_comes_to_the_same(tmp_path: Path) -> None:
+def test_killed_at_any_point_and_again_a_loop_comes_to_the_same(tmp_path: Path) -> None:
     assert len(_kill(tmp_path, 0)) > 100
