@@ -23,7 +23,7 @@ ASIDE, CENTRAL = 0.12, 0.07  # from the middle: farther than most lenses, and as
 LEAST_PICTURES = 8  # that a calibration is made of
 SQUEEZED = 1.5  # pixels may be wider than high, where a picture was squeezed to another shape
 BENT, ASKEW = 50.0, 0.1  # the k3 of a wide lens, and any p, at most
-RMS, OFF, TURNED = 20.0, 0.1, 0.2  # of what is no calibration any more [px, m, rad]
+RMS, OFF, TURNED = 5.0, 0.1, 0.2  # of what is no calibration any more [px, m, rad]
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,10 @@ class BoardView:
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """Above what a calibration is refused: rms [px], standard deviations [m], [rad]."""
+    """Above what a calibration is refused: rms [px], standard deviations [m], [rad].
+
+    hand_eye_rms: also of pictures held out.
+    """
 
     intrinsics_rms: float = 1.0
     hand_eye_rms: float = 2.0
@@ -206,14 +209,15 @@ def _hold_against(found: CameraCalibration, bars: Bars) -> None:
             "refused: the lens that was found brings two rays to one pixel of the picture; take "
             "more pictures, with the board in its corners, too"
         )
-    units = {
-        "intrinsics_rms": "px",
-        "hand_eye_rms": "px",
-        "position_deviation": "m",
-        "angle_deviation": "rad",
-    }
-    for name, unit in units.items():
-        value, bar = getattr(found, name), getattr(bars, name)
+    held = (
+        ("intrinsics_rms", bars.intrinsics_rms, "px"),
+        ("hand_eye_rms", bars.hand_eye_rms, "px"),
+        ("held_out_rms", bars.hand_eye_rms, "px"),
+        ("position_deviation", bars.position_deviation, "m"),
+        ("angle_deviation", bars.angle_deviation, "rad"),
+    )
+    for name, bar, unit in held:
+        value = getattr(found, name)
         if not value <= bar:
             raise SafetyError(
                 f"refused: {name} is {value:.3g} {unit}, above {bar:g} {unit}; {_HELP}"

@@ -18,6 +18,7 @@ SOON, OLDEST = 0.1, 10.0  # what was measured is younger or older than its row, 
 TURNED = 40.0  # that no axis is farther than [rad, m]: six turns
 GAP = 3.0  # periods without a row, after which another recording begins
 REST = 0.02  # joints slower than this rest [rad/s]
+LEAST_MOTION = 0.01  # of an axis, in a recording that tells something [rad, m]
 COLUMNS = ("stamps", "sent", "position", "velocity", "effort", "age")
 
 
@@ -186,7 +187,8 @@ def robot_of(path: Path) -> str | None:
 def read(paths: list[Path], robot: str) -> list[Recording]:
     """Recordings and flight records, files or folders of them; raises StoreError.
 
-    robot: whose a flight record is; a recording of another one is refused.
+    robot: whose a flight record is; a recording of another one is refused, and so are recordings
+    in none of which an axis moves.
     """
     found: list[Recording] = []
     for path in paths:
@@ -201,6 +203,11 @@ def read(paths: list[Path], robot: str) -> list[Recording]:
             if recording.robot != robot:
                 raise StoreError(f"{file} is of {recording.robot}, not of {robot}")
             found.append(recording)
+    if all(np.ptp(each.position, axis=0).max() < LEAST_MOTION for each in found):
+        raise StoreError(
+            f"nothing moves in {', '.join(map(str, paths))}: no axis by {LEAST_MOTION:g} rad or m, "
+            "so nothing can be learned of the arm: `enpire twin explore` has motion played"
+        )
     return found
 
 

@@ -51,6 +51,7 @@ RATES = (20.0, 500.0)
 QUICKEST = 1e-3  # watchdog: no wire answers sooner, and it would stop every motion [s]
 CORES = 4096  # of any machine
 ON_WRIST = 0.5  # from a wrist to a camera that sits on it [m]
+FARTHEST = 2.5  # from the workspace to a camera that tells millimetres there [m]
 LONGEST_ARM = 3.0  # and the links of its hand [m]
 _KEYS = ("driver", "robot", "rate", "wire", "park", "cameras")
 _TABLES = ("limits", "watchdogs", "realtime", "keep_out", "calibration", *DRIVERS)
@@ -220,7 +221,13 @@ def _out_of_place(camera: CameraCalibration, robot: Robot) -> str:
         return f"is more than {ON_WRIST:g} m from the wrist of {camera.mount}" if off else ""
     if camera.position[2] < min(0.0, robot.limits.workspace_low[2]):
         return "is below the bench, whose top is at z = 0"
-    if not camera.shows(np.array(robot.limits.workspace_places())).any():
+    places = np.array(robot.limits.workspace_places())
+    away = float(np.linalg.norm(places - camera.position, axis=1).min())
+    if away > FARTHEST:
+        return (
+            f"is {away:.1f} m from the workspace of {robot.name}, and {FARTHEST:g} m at most judge"
+        )
+    if not camera.shows(places).any():
         return f"shows nothing of the workspace of {robot.name}"
     return ""
 

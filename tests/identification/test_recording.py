@@ -62,7 +62,7 @@ def test_a_flight_record_knows_that_readings_are_older_than_setpoints(tmp_path) 
     recorder = Recorder(tmp_path, 7, 1, 0.01)
     for row in range(100):
         read = row * 10**7 - 4 * 10**6 * (row % 2)
-        at = Reading(read, np.zeros(7), np.zeros(7), np.zeros(7), np.ones((1, 3)))
+        at = Reading(read, np.full(7, 1e-3 * row), np.zeros(7), np.zeros(7), np.ones((1, 3)))
         recorder.note(row * 10**7, Mode.MOVING, GateRule.NONE, at, np.zeros(7), np.zeros(7))
     recorder.dump(0, Mode.HOLDING, GateRule.ASKED, "")
     recorder.wait()

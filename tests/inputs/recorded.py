@@ -60,6 +60,7 @@ ONE = '{"picture": "000.png", "position": [0, 0]}'
 NOWHERE = "where no axis is: rad or m are needed, no degrees"
 ALL = (
     motion("as it should be", "50 rows", TAKEN),
+    motion("nothing moves", "nothing moves in .*a.npz: no axis by 0.01", position=MOVED * 0 + 0.3),
     motion("stamps in ms", "rows are 10 s apart: .* no ms", stamps=TIMES * 1000),
     motion("stamps in ns", "rows are 1e.07 s apart: .* no ns", stamps=TIMES * 1e9),
     motion("stamps as dates", "stamps must be", stamps=(TIMES * 1e9).astype("M8[ns]")),
