@@ -10,18 +10,12 @@ from collections import Counter
 from collections.abc import Generator
 
 import pytest
-import torch
 from hypothesis import settings
 
-from enpire.rollout.evaluation import seeds
 from enpire.session.graphics import choose_graphics
-from tests.entropy import repeatable
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test may ask a hub
 choose_graphics()  # before any test imports MuJoCo
-
-from enpire.improvement import training_process  # noqa: E402
-from tests.warm_trainer import WarmTrainer  # noqa: E402
 
 # Keys of runs made by tests are nobody's own.
 STATE = tempfile.TemporaryDirectory(prefix="enpire-tests-")
@@ -29,9 +23,6 @@ os.environ["XDG_STATE_HOME"] = STATE.name
 
 # A shell's background job ignores Ctrl-C, and so does all that it starts; tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-
-# Networks here are tiny: a second thread only gets in the way of whatever else the machine does.
-torch.set_num_threads(1)
 
 # The same examples every time, however busy the machine: what fails, fails for everybody.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -41,20 +32,32 @@ settings.load_profile("repeatable")
 @pytest.fixture(autouse=True)
 def _repeatable_entropy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sealed seeds are drawn anew in each run. In tests they are the same ones, run after run."""
+    from enpire.rollout.evaluation import seeds
+    from tests.entropy import repeatable
+
     monkeypatch.setattr(seeds, "secrets", repeatable())
 
 
 @pytest.fixture(autouse=True)
 def _warm_trainer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Loops of tests train in one process, one after the other."""
+    from enpire.improvement import training_process
+    from tests.warm_trainer import WarmTrainer
+
     monkeypatch.setattr(training_process, "_Worker", WarmTrainer)
 
 
-def pytest_configure() -> None:
-    """Keep MuJoCo from writing MUJOCO_LOG.TXT into the checkout: its data count warnings, too."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Quieten MuJoCo and torch wherever tests run."""
+    if config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
+        return  # it hands tests out to workers, who wait for what it imports
     import mujoco  # once graphics are chosen
+    import torch
 
+    # No MUJOCO_LOG.TXT in the checkout: its data count warnings, too.
     mujoco.set_mju_user_warning(lambda text: None)
+    # Networks here are tiny: a second thread only gets in the way of what else the machine does.
+    torch.set_num_threads(1)
 
 
 @pytest.hookimpl(wrapper=True)
