@@ -32,7 +32,7 @@ from . import strap
 from .frames import HEAD, LEFT, hand_rotation
 from .strap import TIP
 
-CENTRE = np.array([0.42, -0.015, 0.175])  # that both cameras look at [m]
+CENTRE = np.array([0.42, -0.020, 0.160])  # that both cameras look at [m]
 CAMERAS = {"front": (0.38, -6.0, 40.0), "side": (0.38, 30.0, 30.0)}  # away [m], round, above [deg]
 ROLL = 20.0  # of both about where they look: edges then cross rows and columns of pixels [deg]
 

@@ -45,8 +45,8 @@ SHOWS, SHARED = 3, 20  # of these that a sector needs; sectors that both views h
 BESIDE_HEAD = np.pi / 4  # so near to the head the tail is before the loop [rad]
 LEANS = 0.006  # that a loop may cross the axis beside the head's plane, where that is all [m]
 PLANE_STEP = np.array([2e-4, 4e-3, 4e-3])  # of differences: along the axis [m], two slopes
-ROUNDS, OUTLIER, FINEST = 8, 2.0, 3e-4  # of the fit; what weighs half, in deviations of [m]
-MOST_STEPS, STILL = 50.0, 0.3  # that a round goes, in those steps; with less it is the last
+ROUNDS, OUTLIER, FINEST = 30, 2.0, 3e-4  # of the fit; what weighs half, in deviations of [m]
+MOST_STEPS, STILL = 50.0, 0.03  # that a round goes, in those steps; with less it is the last
 UNEVEN = 0.0015  # that distances may differ in the middle [m]
 FROM_HEAD = 0.008  # that the strap's plane may cross the axis from where the head's does [m]
 

@@ -41,9 +41,22 @@ from .fixture import Fixture, add_fixture
 from .frames import HEAD, HEAD_AT, LEFT, RIGHT, TAIL_AT, hand_rotation, in_head
 from .look import CAMERAS, CENTRE, ROLL
 from .restorer import PutBack, Start, fetching
+from .setting_down import set_down
 from .skill import PARAMETERS, Feeder
 from .truth import ground_truth
-from .verify import AFTER, BESIDE, beside, let_go, pull, rested, turns, verify, verify_views, watch
+from .verify import (
+    AFTER,
+    BESIDE,
+    FREE,
+    beside,
+    let_go,
+    pull,
+    rested,
+    turns,
+    verify,
+    verify_views,
+    watch,
+)
 from .verify import CLOSED as CLOSED_LOOP
 
 GRASPED = f"task_link{strap.GRASPED}"
@@ -77,7 +90,7 @@ class ZipTie(Task):
     instruction = "Feed the tail of the zip tie through its head until it holds."
     time_limit = 10.0
     force_limit = 40.0
-    probe_limit = 4.2
+    probe_limit = 4.8
     restore_limit = 40.0
     tracked = (
         "task_head",
@@ -287,9 +300,9 @@ class ZipTie(Task):
     def verification_action(self, evidence: Evidence) -> Float32Array | None:
         """Pull the tail back along the slot until the wrist feels enough; let go, and wait.
 
-        First the right hand lets go, then the left one lets go of the head. The right one draws
-        back along its fingers then, for it hides the strap from cameras. At once nothing more if
-        the tail has come out.
+        The right hand lets go, and draws back along its fingers, for it hides the strap from
+        cameras. Meanwhile the left one sets the tie down on the bundle, and lets go of the head.
+        At once nothing more if the tail has come out.
         """
         now, at = evidence.readings[-1], let_go(evidence)
         if rested(evidence, at) or in_head(now)[0][0, 0] < strap.SLOT_END:
@@ -298,9 +311,14 @@ class ZipTie(Task):
         action[[6, 13]] = -1.0
         if at is not None:
             action[13] = LET_GO[RIGHT]
-            if len(evidence.readings) > at + AFTER:
-                action[6] = LET_GO[LEFT]
+            since = len(evidence.readings) - at
+            if since > FREE:
                 action[7:10] = -now.hand_rotation[0, RIGHT, :, 2]
+            if since > AFTER:
+                action[6] = LET_GO[LEFT]
+            elif since > FREE:
+                way, turn = set_down(now, since - FREE)
+                action[:6] = np.clip(np.concatenate([way / STEP, turn / TURN]), -1.0, 1.0)
             return action
         left = np.clip((PULL_TO - pull(now)) / PULL_SLOWS, 0.0, 1.0)
         step = -now.rotation[0, 0, :, 0] * left * PULL_SPEED / self.control_hz

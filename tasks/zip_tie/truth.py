@@ -16,7 +16,7 @@ LINKS, HELD = 15, 11  # links of the strap; the one that fingers hold
 STRAP = np.array([0.004, 0.0007])  # half of its width and of its thickness [m]
 EXIT, ENTRY = 0.006, -0.006  # faces of the head, along the slot from its middle [m]
 OPEN = 0.045  # gripper setpoint of a hand that has let go [m]
-# Simulation steps that the tie is left alone, 1 s, after the 2 s for which the station waits:
+# Simulation steps that the tie is left alone, 1 s, after those for which the station waits:
 # what only hands held moves, a tail that is not caught springs out, a loop that slips is off.
 RELEASED = 500
 DEPTH = 15.0  # of the tip beyond the head: what the task asks for [mm]

@@ -190,7 +190,8 @@ def test_the_probe_pulls_the_tail_back_then_lets_it_go() -> None:
     assert hand[1, :3] @ module("frames").HEAD[:, 0] < 0, "the right pulls out"
     assert (hand[:, 6] == -1).all(), "both stay shut"
     assert hand[1, :3] @ module("frames").HEAD[:, 0] < probe_pull(6.0) < 0, "gently near its force"
-    lets_go, away = module("verify").AFTER, -slack.hand_rotation[0, 1, :, 2]
+    frees, lets_go = module("verify").FREE, module("verify").AFTER
+    away = -slack.hand_rotation[0, 1, :, 2]
     for after in range(REST):
         action = task().verification_action(
             Evidence([slack] * 5 + [taut] * 3 + [slack] * after, PERIOD)
@@ -199,8 +200,10 @@ def test_the_probe_pulls_the_tail_back_then_lets_it_go() -> None:
         hand = action.reshape(2, 7)
         assert (hand[0, 6] == -1) == (after < lets_go), "the left one lets go of the head later"
         assert hand[1, 6] > -0.5, "the right one lets go"
-        draws_back = np.zeros((2, 6)) if after < lets_go else np.outer([0, 1], [*away, 0, 0, 0])
-        np.testing.assert_allclose(hand[:, :6], draws_back, atol=1e-6)
+        draws_back = np.zeros(6) if after < frees else [*away, 0, 0, 0]
+        np.testing.assert_allclose(hand[1, :6], draws_back, atol=1e-6)
+        sets_down = frees <= after < lets_go
+        assert hand[0, :6].any() == sets_down, "the left one brings the head down meanwhile"
     assert (
         task().verification_action(Evidence([slack] * 5 + [taut] * 3 + [slack] * REST, PERIOD))
         is None
@@ -374,3 +377,25 @@ def test_a_millimetre_beside_the_slot_is_plain_to_see() -> None:
     assert on[names.index("tip_near_z")] == pytest.approx(0.0, abs=1e-6)
     assert beside[names.index("tip_near_z")] > 0.5
     assert beside[names.index("tip_in_head_z")] == pytest.approx(0.1, abs=1e-5)
+
+
+@pytest.mark.parametrize(("along", "brought"), [(0.008, True), (-0.065, False)])
+def test_a_head_is_turned_upright_over_the_middle_before_it_goes_down(
+    along: float, brought: bool
+) -> None:
+    """One before the bundle's free end goes round nothing, and stays there."""
+    down, frames = module("setting_down"), module("frames")
+    turned = Rotation.from_rotvec((0.0, 0.2, 0.0)).as_matrix() @ frames.hand_rotation(0)
+    off = np.array([along, 0.004, 0.0])
+    aslant = readings()
+    aslant = replace(
+        aslant,
+        hand_position=np.array([[frames.HEAD_AT + off, aslant.hand_position[0, 1]]]),
+        hand_rotation=np.array([[turned, np.eye(3)]]),
+    )
+    to_middle = -down.SHARE * off * (brought, 1.0, 1.0)
+    way, turn = down.set_down(aslant, 1)
+    np.testing.assert_allclose(way, to_middle, atol=1e-9)
+    np.testing.assert_allclose(turn, (0.0, -0.2 * down.SHARE, 0.0), atol=1e-9)
+    way, _ = down.set_down(aslant, down.UPRIGHT + 1)
+    np.testing.assert_allclose(way, to_middle + down.SHARE * down.DOWN, atol=1e-9)
