@@ -7,6 +7,7 @@ from pathlib import Path
 from enpire.errors import StoreError
 from enpire.store import orphans, schema
 from enpire.store.chain import STATES, WRITTEN, Mark, changed_since
+from enpire.store.durable import disk_errors, fsync, temporary_name
 from enpire.store.journal import IN_BATCHES, record_again, replay
 from enpire.store.layout import CONFIG, CONFIG_HASH, LEDGER, LOCK, POLICIES
 from enpire.store.ledger import Ledger
@@ -48,7 +49,10 @@ def repair(folder: Path) -> list[str]:
 
 
 def _remade(folder: Path) -> list[str]:
-    """A new ledger where the one there is not to be trusted, with what of it still is."""
+    """A new ledger where the one there is not to be trusted, with what of it still is.
+
+    It takes the other's place once it is whole: a repair that is cut short begins anew.
+    """
     try:
         old = LedgerFile(folder / LEDGER, writable=False, damaged=True, live=False)
     except StoreError as error:
@@ -58,12 +62,9 @@ def _remade(folder: Path) -> list[str]:
     if old is not None and not (old.damage or old.integrity()):
         old.close()
         return []
-    aside = [
-        path for path in (LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm") if (folder / path).exists()
-    ]
-    done = orphans.set_aside(folder, aside, "is not what was recorded")
-    schema.create(folder / LEDGER)
-    with Ledger(LedgerFile(folder / LEDGER, writable=True)) as ledger:
+    new = temporary_name(folder / LEDGER)
+    schema.create(new)
+    with Ledger(LedgerFile(new, writable=True)) as ledger:
         batches = orphans.find(folder, ledger).batches
         record_again(ledger, batches)
         if old is not None:
@@ -71,6 +72,13 @@ def _remade(folder: Path) -> list[str]:
             old.close()
         if (folder / CONFIG).is_file():
             ledger.set_facts({CONFIG_HASH: sha256_of(folder / CONFIG)})
+    aside = [
+        path for path in (LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm") if (folder / path).exists()
+    ]
+    done = orphans.set_aside(folder, aside, "is not what was recorded")
+    with disk_errors(folder):
+        new.rename(folder / LEDGER)
+        fsync(folder)
     done.append(f"{LEDGER} was made again from {len(batches)} batches")
     if old is not None and (changed := _changed(old) - IN_BATCHES):
         tables = ", ".join(sorted(changed))

@@ -16,6 +16,7 @@ from enpire.cli import main
 from enpire.errors import StoreError
 from enpire.store import Run
 from enpire.store.fsck import check
+from enpire.store.repair import repair
 from tests.cli.made_run import made
 
 VOLATILE = ("writer.lock",)  # holds no record
@@ -186,6 +187,35 @@ def test_repair_takes_over_what_the_chain_vouches_for(
     with Run.open(folder) as run:
         found = [note.text for note in run.ledger.decisions() if note.kind == "found"]
     assert found == said["repaired"], "told and recorded"
+
+
+@pytest.mark.parametrize("last", ["record_again", "_take_over", "_policies_again"])
+def test_a_repair_that_was_cut_short_is_made_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, last: str
+) -> None:
+    before = _rows(folder)
+    _sql(folder, "UPDATE episodes SET outcome = 'success'")
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"enpire.store.repair.{last}", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            repair(folder)
+    repair(folder)
+    assert _rows(folder) == before
+    assert not check(folder).damage
+
+
+def test_pictures_that_cannot_be_checked_are_named(folder: Path) -> None:
+    (folder / "episodes/00000011.zip").write_bytes(b"damaged")
+    for ledger in (True, False):
+        if not ledger:
+            (folder / "ledger.sqlite").unlink()
+        unchecked = [note for note in check(folder).notes if "is not checked" in note]
+        assert unchecked[0].startswith("evidence/00000011-0-front.png: is not checked, its sha256")
+        assert len(unchecked) == len(list((folder / "evidence").iterdir()))
 
 
 def test_one_missing_batch_blocks_no_report(

@@ -59,6 +59,13 @@ STORE = (
         (DURABLE,),
     ),
     Mutant(
+        "a new folder's name is not forced to the disk",
+        "store/durable.py",
+        "    for folder in new:\n        fsync(folder.parent)\n",
+        "",
+        ("store/test_power_loss.py::test_some_hundred_states",),
+    ),
+    Mutant(
         "only the content of an archive is held against what was written",
         "store/archive.py",
         "        if not data.startswith(part, at):\n",
