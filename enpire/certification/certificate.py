@@ -17,6 +17,7 @@ from enpire.certification.row import CheckRow
 from enpire.errors import EnpireError, PackError
 from enpire.json_text import parsed
 from enpire.packs import CERTIFICATE, find
+from enpire.packs.certificates import CODE, environment_code
 from enpire.rollout.evaluation.statistics import Confusion, rogan_gladen
 
 
@@ -31,7 +32,7 @@ def write(
     path, new = folder / CERTIFICATE, folder / f".{CERTIFICATE}.new"
     content = {
         "packs": dict(packs),
-        "versions": dict(versions),
+        "versions": {**versions, CODE: environment_code()},
         "checks": [row.as_json() for row in rows],
         "verifier": {name: asdict(matrix) for name, matrix in matrices.items()},
     }

@@ -1,6 +1,7 @@
 """Whether a task's certificate still counts: it names the packs that it was measured for.
 
-What packs do hangs on the physics and on enpire, too, so other versions of these are told.
+What packs do hangs on the physics and on enpire, too. So other versions of these are told, and
+other code of enpire's environment.
 
 `enpire/certification/certificate.py` writes and reads what was measured. This module needs none of
 that, so that a list of tasks is quick.
@@ -8,6 +9,8 @@ that, so that a list of tasks is quick.
 
 from __future__ import annotations
 
+import hashlib
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -15,6 +18,9 @@ from enpire.errors import EnpireError, PackError
 from enpire.json_text import parsed
 from enpire.packs.finder import CERTIFICATE, find
 from enpire.version import __version__
+
+CODE = "environment"  # among the versions of a certificate, the hash of what resets and verifies
+FOLDERS = ("environment", "twin")  # of the package, that hold it
 
 
 def changed_packs(folder: Path) -> tuple[str, ...] | None:
@@ -42,7 +48,21 @@ def certificate_state(folder: Path) -> str:
     here = {"enpire": __version__, "mujoco": version("mujoco")}
     measured = said["versions"]
     other = [f"{name} {then}" for name in here if (then := measured.get(name)) != here[name]]
+    if measured.get(CODE, environment_code()) != environment_code():
+        other.append("other code that resets and verifies (enpire task check --full)")
     return f"certified, but with {' and '.join(other)}" if other else "certified"
+
+
+@cache
+def environment_code() -> str:
+    """Return a sha256 of enpire's code that resets, moves and verifies, as it is on the disk."""
+    package, digest = Path(__file__).parents[1], hashlib.sha256()
+    for folder in FOLDERS:
+        for path in sorted((package / folder).rglob("*.py")):
+            content = path.read_bytes()
+            digest.update(f"{path.relative_to(package).as_posix()} {len(content)}\n".encode())
+            digest.update(content)
+    return digest.hexdigest()
 
 
 def _read(folder: Path) -> dict[str, dict[str, str]] | None:

@@ -10,8 +10,8 @@ import mujoco
 import pytest
 
 from enpire.cli import main
-from enpire.packs import find
-from enpire.packs.certificates import certificate_state, changed_packs
+from enpire.packs import certificates, find
+from enpire.packs.certificates import CODE, certificate_state, changed_packs, environment_code
 from enpire.version import __version__
 
 
@@ -56,6 +56,30 @@ def test_other_physics_and_another_enpire_are_told(task: Path) -> None:
     content["versions"]["enpire"] = "0.0.9"
     file.write_text(json.dumps(content))
     assert certificate_state(task) == "certified, but with enpire 0.0.9 and mujoco 3.3.0"
+
+
+def test_other_code_that_verifies_is_told(task: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = task / "certificate.json"
+    content = json.loads(file.read_text())
+    content["versions"][CODE] = environment_code()
+    file.write_text(json.dumps(content))
+    assert certificate_state(task) == "certified"
+    monkeypatch.setattr(certificates, "environment_code", lambda: "of another day")
+    assert certificate_state(task).startswith("certified, but with other code that resets and ver")
+
+
+def test_code_is_another_once_a_file_of_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in certificates.FOLDERS:
+        (tmp_path / folder).mkdir()
+    file = tmp_path / "environment" / "verify.py"
+    monkeypatch.setattr(certificates, "__file__", str(tmp_path / "packs" / "certificates.py"))
+    found = set()
+    for text in ("", "deep = 15.0", "deep = 14.9"):
+        file.write_text(text)
+        found.add(environment_code.__wrapped__())
+    assert len(found) == 3
 
 
 def test_no_certificate_and_a_broken_one_are_told_apart(task: Path) -> None:
