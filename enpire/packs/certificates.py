@@ -9,14 +9,13 @@ that, so that a list of tasks is quick.
 
 from __future__ import annotations
 
-import hashlib
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
 from enpire.errors import EnpireError, PackError
 from enpire.json_text import parsed
-from enpire.packs.finder import CERTIFICATE, find
+from enpire.packs.finder import CERTIFICATE, find, hash_of
 from enpire.version import __version__
 
 CODE = "environment"  # among the versions of a certificate, the hash of what resets and verifies
@@ -48,7 +47,7 @@ def certificate_state(folder: Path) -> str:
     here = {"enpire": __version__, "mujoco": version("mujoco")}
     measured = said["versions"]
     other = [f"{name} {then}" for name in here if (then := measured.get(name)) != here[name]]
-    if measured.get(CODE, environment_code()) != environment_code():
+    if CODE in measured and measured[CODE] != environment_code():
         other.append("other code that resets and verifies (enpire task check --full)")
     return f"certified, but with {' and '.join(other)}" if other else "certified"
 
@@ -56,13 +55,9 @@ def certificate_state(folder: Path) -> str:
 @cache
 def environment_code() -> str:
     """Return a sha256 of enpire's code that resets, moves and verifies, as it is on the disk."""
-    package, digest = Path(__file__).parents[1], hashlib.sha256()
-    for folder in FOLDERS:
-        for path in sorted((package / folder).rglob("*.py")):
-            content = path.read_bytes()
-            digest.update(f"{path.relative_to(package).as_posix()} {len(content)}\n".encode())
-            digest.update(content)
-    return digest.hexdigest()
+    package = Path(__file__).parents[1]
+    files = (path for folder in FOLDERS for path in (package / folder).rglob("*.py"))
+    return hash_of(package, files)
 
 
 def _read(folder: Path) -> dict[str, dict[str, str]] | None:

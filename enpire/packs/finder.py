@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata
@@ -159,16 +159,24 @@ def content_hash(folder: Path) -> str:
     their parts, and certificate and signature, which say what this hash is worth. Of a pack that an
     agent drafted only the last two are: its code might read any of the others.
     """
-    digest = hashlib.sha256()
     drafted = os.path.lexists(folder / DRAFTED)
-    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
-        relative = path.relative_to(folder)
-        if relative in WORTH:
-            continue
-        if not drafted and _decides_nothing(relative):
-            continue
+    files = {path: path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
+    return hash_of(
+        folder,
+        (
+            path
+            for path, relative in files.items()
+            if relative not in WORTH and (drafted or not _decides_nothing(relative))
+        ),
+    )
+
+
+def hash_of(folder: Path, files: Iterable[Path]) -> str:
+    """Sha256 over the bytes of files in a folder, and over their names relative to it."""
+    digest = hashlib.sha256()
+    for path in sorted(files):
         data = path.read_bytes()
-        digest.update(f"{relative.as_posix()}\0{len(data)}\0".encode())
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{len(data)}\0".encode())
         digest.update(data)
     return digest.hexdigest()
 

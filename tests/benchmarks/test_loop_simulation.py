@@ -23,7 +23,7 @@ def test_a_loop_of_policies_below_the_target_seldom_says_that_it_is_reached() ->
     As many loops as a test has time for say so within their interval; the sum over attempts, which
     `test_sealed_rule` has exactly, says so for any loop.
     """
-    found = loop_chance(HASTY, rate=0.985, runs=30, seed=1)
+    found = loop_chance(HASTY, rate=0.985, runs=60, seed=1)
     assert found.attempts > 2.0, "they are examined again and again"
     assert estimate(found.reached, found.runs).low <= 0.1
 

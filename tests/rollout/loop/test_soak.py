@@ -58,7 +58,7 @@ def _soak(folder: Path, parts: int, rounds: int) -> None:
 
 @pytest.mark.medium
 def test_a_loop_that_is_continued_leaves_nothing_in_its_process(tmp_path: Path) -> None:
-    _soak(tmp_path / "run", 2, 3)
+    _soak(tmp_path / "run", 3, 3)
 
 
 @pytest.mark.slow
