@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from enpire.datasets.folder import Frames
 from enpire.datasets.strides import SEEN, STRIDE, SURE, Pairs, Strides, correlations
 from enpire.types import FloatArray
 
@@ -96,6 +97,14 @@ def follows_after(pairs: Pairs, delay: int) -> float:
         one, other = sent[first:last], moved[first + delay : last + delay]
         sums += (one * other).sum(), (one**2).sum(), (other**2).sum()
     return float(sums[0] / np.sqrt(sums[1] * sums[2])) if sums[1] * sums[2] > 0 else 0.0
+
+
+def clause(frames: Frames, episodes: list[int], what: str) -> str:
+    """Say of some episodes, by their rows, what is odd; nothing of none."""
+    if not episodes:
+        return ""
+    first = frames.extents[episodes[0]].index
+    return f"{len(episodes)} of {len(frames.extents)} episodes (the first: {first}) {what}"
 
 
 def _moved(pairs: Pairs) -> FloatArray:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from enpire.datasets import outlying_episodes
 from enpire.datasets.compatibility import (
     AGAINST,
     FEWEST,
@@ -20,7 +21,7 @@ from enpire.datasets.compatibility import (
     leading_entries,
 )
 from enpire.datasets.folder import Frames
-from enpire.datasets.other_episodes import out_of_step, run_backwards, stands_still
+from enpire.datasets.other_episodes import clause, out_of_step, run_backwards, stands_still
 from enpire.datasets.strides import Pairs, by_episodes, steady_entries
 from enpire.types import Flags, FloatArray
 
@@ -70,6 +71,7 @@ def signs(
             _jumps(frames, pairs, wanted, steady),
             _alone(frames, pairs, wanted, steady),
             _lost(frames, pairs, wanted, steady),
+            *outlying_episodes.outlying(frames, pairs, wanted, back),
             *_moved_otherwise(frames, pairs, wanted),
         )
         if text
@@ -84,9 +86,9 @@ def _padded(frames: Frames, pairs: Pairs) -> str:
         if len(seen) > PADDING and seen.any() and not seen[-PADDING:].any()
     ]
     if found:
-        return _of(frames, found, "with nothing but 0 at the end of what is seen: filled up?")
+        return clause(frames, found, "with nothing but 0 at the end of what is seen: filled up?")
     found = [i for i, pair in enumerate(pairs) if _ends_alike(*pair)]
-    return _of(
+    return clause(
         frames,
         found,
         f"whose last {FILLED} rows or more are one row over and over, and its action is not 0: "
@@ -114,7 +116,7 @@ def _last_actions(frames: Frames, pairs: Pairs) -> str:
     ]
     if len(found) <= len(pairs) // 2:
         return ""
-    return _of(frames, found, "whose last action alone is nothing but 0: filled up?")
+    return clause(frames, found, "whose last action alone is nothing but 0: filled up?")
 
 
 def _exchanged(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> str:
@@ -137,13 +139,15 @@ def _exchanged(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> str:
         fits = share[np.ix_(left, left)] == 1.0
         if len(left) > 1 and fits.any(axis=0).all() and fits.any(axis=1).all():
             names = " and ".join(wanted.observation[entry] for entry in left)
-            return _of(frames, [i], f"in which {names} are as each other else: columns exchanged?")
+            return clause(
+                frames, [i], f"in which {names} are as each other else: columns exchanged?"
+            )
     return ""
 
 
 def _backwards(frames: Frames, back: list[int]) -> str:
     """Whether actions follow what they lead in the other episodes, or go against it."""
-    return _of(
+    return clause(
         frames,
         back,
         "in which what actions move goes before or against them, and after and along them in the "
@@ -160,7 +164,7 @@ def _out_of_step(frames: Frames, pairs: Pairs, back: list[int]) -> str:
     if not found:
         return ""
     later = found[0][1]
-    return _of(
+    return clause(
         frames,
         [row for row, _ in found],
         f"in which all follows its actions {abs(later)} frames {'later' if later > 0 else 'sooner'}"
@@ -175,7 +179,7 @@ def _stale(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> str:
         return ""
     _, action, entry = found[0]
     rows = [row for row, _, other in found if other == entry]
-    return _of(
+    return clause(
         frames,
         rows,
         f"in which {wanted.observation[entry]} stands still, though {wanted.action[action]} moves "
@@ -186,7 +190,7 @@ def _stale(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> str:
 def _hangs(frames: Frames, pairs: Pairs) -> str:
     """Whether what is seen stands still in episodes while actions change."""
     found = [i for i, (actions, seen) in enumerate(pairs) if _hanging(actions, seen)]
-    return _of(
+    return clause(
         frames,
         found,
         f"in which nothing that is seen changes for {HANGS} frames or more while actions do: "
@@ -202,7 +206,7 @@ def _held(frames: Frames, pairs: Pairs) -> str:
         acts = np.abs(np.diff(actions, axis=0)).max(axis=1, initial=0.0) > TREMBLING
         if acts.sum() >= HANGS and (same & acts).sum() >= HELD * acts.sum():
             found.append(i)
-    return _of(
+    return clause(
         frames,
         found,
         "in which many frames show what the one before did while actions change: recorded more "
@@ -281,7 +285,7 @@ def _lost(frames: Frames, pairs: Pairs, wanted: TaskInterface, steady: Sequence[
         found = [i for i, each in enumerate(alone) if _longest(each) >= LOST - 1]
         if found:
             name = wanted.observation[entry]
-            return _of(
+            return clause(
                 frames,
                 found,
                 f"in which {name}, which else changes in each frame, stays the same for {LOST} or "
@@ -294,7 +298,7 @@ def _lost(frames: Frames, pairs: Pairs, wanted: TaskInterface, steady: Sequence[
             and all((seen[:, entry] != 0).all() for _, seen in wanted.random)
         ):
             name = wanted.observation[entry]
-            return _of(
+            return clause(
                 frames, found, f"in which {name} is exactly 0 somewhere: lost by its sensor?"
             )
     return ""
@@ -340,7 +344,7 @@ def _moved_otherwise(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> lis
                 and each[0][:, action].std() > MOVED
                 and _differs(each, action, entry, gain if along >= EXACT else 0.0, sign)
             ]
-            told.append(_of(frames, found, f"in which not, as in the others, {names}"))
+            told.append(clause(frames, found, f"in which not, as in the others, {names}"))
         due = abs(float(wanted.moves[action, entry]))
         if due >= EXACT > along >= AGAINST:
             told.append(
@@ -366,10 +370,3 @@ def _differs(
         return True
     times = float(gains_of([pair])[action, entry]) / gain if gain else 1.0
     return not 1 / OFF < times < OFF
-
-
-def _of(frames: Frames, episodes: list[int], what: str) -> str:
-    if not episodes:
-        return ""
-    first = frames.extents[episodes[0]].index
-    return f"{len(episodes)} of {len(frames.extents)} episodes (the first: {first}) {what}"

@@ -200,6 +200,32 @@ def backwards(actions: FloatArray, seen: FloatArray) -> None:
     actions[:], seen[:] = actions[::-1].copy(), seen[::-1].copy()
 
 
+def hurried(actions: FloatArray, seen: FloatArray) -> None:
+    """Every second frame of a recording that was twice as long."""
+    done, shown = moved(np.random.default_rng(3), 6, 2 * LENGTH)
+    actions[:], seen[:] = done[::2], shown[::2]
+
+
+def moved_by(offset: float, *entries: int) -> Change:
+    """Entries from another origin."""
+
+    def change(_: FloatArray, seen: FloatArray) -> None:
+        seen[:, entries] += offset
+
+    return change
+
+
+def slow(actions: FloatArray, seen: FloatArray) -> None:
+    """Whoever demonstrates takes more time."""
+    actions *= 0.5
+    seen[:] = 0.5 * (seen + seen[0])
+
+
+def noisy(_: FloatArray, seen: FloatArray) -> None:
+    """A worse sensor."""
+    seen[:, :4] += np.random.default_rng(3).normal(0, 8 * NOISE, (LENGTH, 4))
+
+
 def grips_up(actions: FloatArray, _: FloatArray) -> None:
     """A gripper's actions go from 0 to 1."""
     actions[:, 2] = (actions[:, 2] + 1) / 2
@@ -263,5 +289,17 @@ ALL = (
     one("a gripper that need not move here", in_one(held), "by", TAKEN, task=UNKNOWN),
     one("a hand of any task", as_it_was, "by next.success", TAKEN, task=UNKNOWN),
     one("rows that fill an episode up", filled_up, "10 of 10 .* one row over and over"),
+    *(
+        one(f"{name}, {of}", in_one(change), f"1 of 10 .*first: 3. {words}", task=task)
+        for of, task in (("of the task", None), ("of any task", UNKNOWN))
+        for name, change, words in (
+            ("one that is mirrored", seen_times(-1.0, 1), "in which actions move hand_y the other"),
+            ("one of other signs", done_times(-1.0, 0), "in which actions move hand_x the other"),
+            ("one that was hurried", hurried, "in which actions move all 2"),
+            ("one of another origin", moved_by(5.0, 0), "in which hand_x is at .*: another origin"),
+            ("one that is noisier", noisy, "with .* times the noise of any other"),
+        )
+    ),
+    one("one of a slow hand", in_one(slow), "by next.success", TAKEN, task=UNKNOWN),
     one("two episodes in one", joined(), "jumps by"),
 )

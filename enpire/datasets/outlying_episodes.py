@@ -1,0 +1,173 @@
+"""Episodes that stand out from all others of their dataset, by its own numbers alone.
+
+One of many is mirrored, replayed too fast, recorded from another origin, or noisier. What actions
+move, and how far, is known from the others: no task is needed. Whatever stands out is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from enpire.datasets.compatibility import TaskInterface
+from enpire.datasets.folder import Frames
+from enpire.datasets.other_episodes import clause
+from enpire.datasets.strides import STRIDE, Pairs
+from enpire.types import Flags, FloatArray
+
+FEWEST, SHARE = 10, 4  # episodes; one in so many may stand out: more of them are another habit
+LONG = 2 * STRIDE  # frames of an episode that says something
+MOVES = 1e-6  # by which what moves goes, in the mean
+LED, EXACT = 0.8, 0.95  # correlations of an entry with its actions: it follows them, and exactly
+MIRRORED, PLAIN = -0.8, 0.3  # correlations of one that is turned over, and of all others
+SAME, PUSHED = 1.6, 0.3  # times as far as it was to go; the usual share that it was to go
+ALIKE, USUAL = 1.15, 1.25  # times as far, of three quarters of episodes, and of all but fast ones
+FAST = 1.6  # times as far for the same actions
+BESIDE = 1.5  # times what all others go through
+NOISY, TINY = 4.0, 0.005  # times the noise of all others; share of what an entry goes through
+PART = 3  # one in so many of the entries that change has more noise
+
+
+def outlying(
+    frames: Frames, pairs: Pairs, wanted: TaskInterface, back: Sequence[int]
+) -> tuple[str, ...]:
+    """Find what stands out, a clause about each kind; back: episodes that run backwards."""
+    rows = [i for i, (done, _) in enumerate(pairs) if len(done) > LONG]
+    if len(rows) < FEWEST:
+        return ()
+    some = [pairs[i] for i in rows]
+    fit, seen = EpisodeFit.of(some), [each for _, each in some]
+    over, apart, fast, noise = fit.mirrored(), fit.elsewhere(seen), fit.faster(), noisier(seen)
+    over[np.isin(rows, back)] = False
+    told = [
+        (
+            fast > 1,
+            f"in which actions move all {fast.max():.2g} times as far as in the others: "
+            "frames that were left out, or another rate?",
+        ),
+        (
+            noise > 1,
+            f"with {noise.max():.2g} times the noise of any other: another sensor, or an arm that "
+            "trembles?",
+        ),
+    ]
+    for row, entry in np.argwhere(over)[:1].tolist():
+        what = (
+            f"in which actions move {wanted.observation[entry]} the other way than in the others "
+            f"(correlation {fit.along[row, entry]:.2f}): mirrored?"
+        )
+        told.append((np.asarray(over.any(axis=1)), what))
+    for row, entry in np.argwhere(apart)[:1].tolist():
+        others = [each for each, off in zip(seen, apart[:, entry], strict=True) if not off]
+        what = (
+            f"in which {wanted.observation[entry]} is at {_span(seen[row][:, entry])}, and at "
+            f"{_span(np.concatenate(others)[:, entry])} in the others: another origin?"
+        )
+        told.append((np.asarray(apart.any(axis=1)), what))
+    return tuple(clause(frames, [rows[i] for i in np.flatnonzero(odd)], what) for odd, what in told)
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeFit:
+    """How what is seen goes with what its actions do in all other episodes, over a stride.
+
+    along: Correlations, (episodes, obs). gains: How many times as far. sizes: How far it was to go.
+    """
+
+    along: FloatArray
+    gains: FloatArray
+    sizes: FloatArray
+
+    @classmethod
+    def of(cls, pairs: Pairs) -> EpisodeFit:
+        """Fit all but one, for each; actions (t, act) and observations (t, obs) of each episode."""
+        asked = [_asked(actions) for actions, _ in pairs]
+        ways = [seen[STRIDE:] - seen[:-STRIDE] for _, seen in pairs]
+        squares = np.array([each.T @ each for each in asked])
+        products = np.array([a.T @ w for a, w in zip(asked, ways, strict=True)])
+        inverses = np.linalg.pinv(squares.sum(axis=0) - squares, rcond=MOVES, hermitian=True)
+        weights = inverses @ (products.sum(axis=0) - products)
+        due = [a @ w for a, w in zip(asked, weights, strict=True)]
+        sizes, went = (np.array([_size(each) for each in some]) for some in (due, ways))
+        moves = (sizes > MOVES) & (went > MOVES)
+        both = np.array([(d * w).mean(axis=0) for d, w in zip(due, ways, strict=True)])
+        along, gains = (
+            np.divide(both, sizes * other, out=np.zeros_like(both), where=moves)
+            for other in (went, sizes)
+        )
+        usual = np.median(gains, axis=0)
+        return cls(along, np.divide(gains, usual, out=0 * gains, where=usual > 0), sizes)
+
+    def mirrored(self) -> Flags:
+        """Find entries that go as far as in the others, and the other way, (episodes, obs)."""
+        over = (self.along <= MIRRORED) & (-self.gains < SAME) & (-self.gains > 1 / SAME)
+        over &= self.sizes > PUSHED * np.median(self.sizes, axis=0)
+        others = np.where(over, np.inf, self.along).min(axis=0)
+        found: Flags = over & self._follow(LED) & (others >= PLAIN) & _few(over)
+        return found
+
+    def faster(self) -> FloatArray:
+        """How many times as far all goes that exactly follows its actions, (episodes,); or 1."""
+        off = np.abs(np.log(self.gains.clip(MOVES)))
+        exact = self._follow(EXACT) & (np.quantile(off, 1 - 1 / SHARE, axis=0) < np.log(ALIKE))
+        if not exact.any():
+            return np.ones(len(off))
+        times = np.median(self.gains[:, exact], axis=1)
+        odd = (times > FAST) & (np.quantile(self.gains[:, self._follow(LED)], 0.25, axis=1) > USUAL)
+        found: FloatArray = np.where(
+            odd & _few(odd) & (times[~odd].max(initial=0) < USUAL), times, 1.0
+        )
+        return found
+
+    def elsewhere(self, seen: Sequence[FloatArray]) -> Flags:
+        """Find entries that follow actions far beside where all others are, (episodes, obs)."""
+        low, high = (np.array([end(each, axis=0) for each in seen]) for end in (np.min, np.max))
+        lowest, highest = -_largest_other(-low), _largest_other(high)
+        gap = np.maximum(low - highest, lowest - high)
+        found: Flags = (gap > BESIDE * (highest - lowest)) & self._follow(LED)
+        return found
+
+    def _follow(self, least: float) -> Flags:
+        return np.asarray(np.median(self.along, axis=0) >= least)
+
+
+def noisier(seen: Sequence[FloatArray]) -> FloatArray:
+    """How many times the noise of all others much of what changes has, (episodes,); or 1."""
+    # A third difference has next to nothing of a smooth motion, and its median no contact.
+    noise = np.array([np.median(np.abs(np.diff(each, n=3, axis=0)), axis=0) for each in seen])
+    size = np.ptp(np.concatenate(seen), axis=0)
+    others = _largest_other(noise)
+    loud = noise > np.maximum(NOISY * others, TINY * size)
+    times = noise / others.clip(MOVES * TINY)
+    several = loud.sum(axis=1) > (size > MOVES).sum() / PART
+    return np.array(
+        [np.median(t[n]) if s else 1.0 for t, n, s in zip(times, loud, several, strict=True)]
+    )
+
+
+def _asked(actions: FloatArray) -> FloatArray:
+    """What is asked for over each stride: sums of actions, for steps, and changes, for places."""
+    sums = np.cumsum(np.concatenate([np.zeros((1, actions.shape[1])), actions]), axis=0)
+    pushes = sums[STRIDE : len(actions)] - sums[: len(actions) - STRIDE]
+    return np.hstack([pushes, actions[STRIDE:] - actions[:-STRIDE]])
+
+
+def _span(values: FloatArray) -> str:
+    return f"{values.min():.3g} to {values.max():.3g}"
+
+
+def _size(ways: FloatArray) -> FloatArray:
+    size: FloatArray = np.sqrt((ways**2).mean(axis=0))
+    return size
+
+
+def _few(odd: Flags) -> Flags:
+    return np.asarray(odd.sum(axis=0) <= len(odd) // SHARE)
+
+
+def _largest_other(values: FloatArray) -> FloatArray:
+    """Return the largest of all other rows, for each, (rows, n)."""
+    second, first = np.sort(values, axis=0)[-2:]
+    return np.where(values == first, second, first)
