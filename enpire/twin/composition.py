@@ -16,6 +16,7 @@ from enpire.packs import Arm, Robot, World
 from enpire.packs.models import require_own_files
 from enpire.twin import dynamics, objects
 from enpire.twin.arms import attach, require_reachable
+from enpire.twin.bench_top import require_bench_top
 from enpire.twin.scene import ArmIndex, IntArray, Scene
 from enpire.twin.sight import require_sight
 
@@ -60,9 +61,9 @@ def compose(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]) 
     Raises:
         PackError: MuJoCo does not compile the result; the message carries MuJoCo's own. It
             compiles, and a number in it is none; things do not fall down, or a time step is no
-            small part of a second; a camera sees nothing of the workspace; a hand is outside its
-            workspace when its arm is at home, or its gripper is open where it is to be closed. Or
-            the world's dynamics are those of another robot.
+            small part of a second; a camera sees nothing of the workspace, or nothing below it is
+            solid; a hand is outside its workspace when its arm is at home, or its gripper is open
+            where it is to be closed. Or the world's dynamics are those of another robot.
     """
     try:
         spec = mujoco.MjSpec.from_file(str(world.model))
@@ -83,6 +84,7 @@ def compose(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]) 
     _require_bench(model, world)
     _require_physical(model, robot, world)
     require_sight(model, robot, world)
+    require_bench_top(model, robot, world)
     scene = Scene(model, tuple(_index(model, arm) for arm in robot.arms), robot, world)
     _require_hands_at_work(scene)
     _require_opening(scene)

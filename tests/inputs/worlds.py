@@ -17,7 +17,7 @@ from enpire.errors import PackError
 from enpire.packs import find, load_robot, load_world
 from enpire.packs.menagerie import VARIABLE, of_pack
 from enpire.packs.models import require_files_of
-from enpire.twin import compose, composition, unused_options
+from enpire.twin import bench_top, compose, composition, unused_options
 from tests.environment.reach import Reach
 from tests.inputs.entry import REFUSED, TAKEN, TOLD, Input, changed
 
@@ -79,6 +79,19 @@ def told_of(name: str, said: str, words: str, ends: str = TOLD) -> Input:
         return (TOLD if told else TAKEN), "; ".join(told)
 
     return Input(f"world of {name}", give, words, ends)
+
+
+def slab(name: str, height: float, more: str, words: str, ends: str = TOLD) -> Input:
+    """An entry: what is told of a bench with a slab above it."""
+    geom = f'<geom name="upper" type="box" size="0.6 0.75 0.01" pos="0.3 0 {height}" {more}/>'
+
+    def give(folder: Path) -> tuple[str, str]:
+        told: list[str] = []
+        with patch.object(bench_top.LOG, "warning", lambda text, *args: told.append(text % args)):
+            bench(name, "<camera", f"{geom}<camera", "").give(folder)
+        return (TOLD if told else TAKEN), "; ".join(told)
+
+    return Input(f"world: {name}", give, words, ends)
 
 
 def bench(name: str, old: str, new: str, words: str, ends: str = REFUSED) -> Input:
@@ -190,6 +203,8 @@ HOUSING = '<geom type="box" size="0.03 0.03 0.03" pos="1.3 0 0.62"/>'
 CAMERA = 'fovy="45"/>\n    <camera name="side"'
 OPEN = "[-0.17453, 1.74533]"
 KP, VALUE = "kp = [0.85, 1.15]", "value = 20.0"
+TOP, BARE = 'friction="0.8 ', 'contype="0" conaffinity="0"'
+OTHER = 'contype="2" conaffinity="4"'
 ALL = (
     option("as it should be", "", "Scene", TAKEN),
     option("gravity as people say it", '<option gravity="0 0 9.81"/>', "gravity is 0 0 9.81: on"),
@@ -257,6 +272,12 @@ ALL = (
     bench(
         "friction in per cent", 'friction="0.8', 'friction="80', "bench has a friction of 80: 10 at"
     ),
+    bench("a bench without contacts", TOP, f"{BARE} {TOP}", "give geom bench a contype and a con"),
+    bench("a bench of other contacts", TOP, f"{OTHER} {TOP}", "touches anything, and things fall"),
+    bench("a bench that others touch", TOP, f'contype="0" {TOP}', "Scene", TAKEN),
+    slab("a second bench above the first", 0.1, "", "geom upper lies at z = 0.11 m below 100% of"),
+    slab("a bench that is too high", 0.02, "", "geom upper lies at z = 0.03 m below 100% of"),
+    slab("a picture of a bench above it", 0.1, BARE, "^$", TAKEN),
     hinge("as it should be", "0 90", "Scene", TAKEN),
     hinge("whose range is in rad", "0 1.57", "task_hinge goes from 0 to 0.0274 rad: is its", TOLD),
     hinge("of many turns", "0 5000", "task_hinge goes from 0 to 87.3 rad: is its range", TOLD),
