@@ -25,9 +25,10 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import logging
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -46,12 +47,14 @@ from enpire.safety.limits import SafetyLimits, narrowed, of_robot
 from enpire.safety.watchdog import Ages
 from enpire.types import FloatArray
 
+LOG = logging.getLogger(__name__)
 RATE = 100.0
 RATES = (20.0, 500.0)
 QUICKEST = 1e-3  # watchdog: no wire answers sooner, and it would stop every motion [s]
 CORES = 4096  # of any machine
 ON_WRIST = 0.5  # from a wrist to a camera that sits on it [m]
 FARTHEST = 2.5  # from the workspace to a camera that tells millimetres there [m]
+PART, MORE = 0.5, 2.0  # of a workspace, in a picture; times as much by another order of a turn
 LONGEST_ARM = 3.0  # and the links of its hand [m]
 _KEYS = ("driver", "robot", "rate", "wire", "park", "cameras")
 _TABLES = ("limits", "watchdogs", "realtime", "keep_out", "calibration", *DRIVERS)
@@ -211,7 +214,24 @@ def _calibrated(table: Table, robot: Robot) -> dict[str, CameraCalibration]:
                 f"{said.where} {name}: the camera at {at} m {wrong}: position [m] and quaternion "
                 f"(w x y z) take points from the camera to {camera.mount}"
             )
+        _tell_of_order(f"{said.where} {name}", camera, robot)
     return found
+
+
+def _tell_of_order(where: str, camera: CameraCalibration, robot: Robot) -> None:
+    """Tell of a camera that by a turn in the order x y z w would see far more of a workspace."""
+    if camera.mount != WORLD:
+        return
+    x, y, z, w = camera.quaternion
+    other = replace(camera, quaternion=(w, x, y, z))
+    places = np.array(robot.limits.workspace_places())
+    here, there = (float(each.shows(places).mean()) for each in (camera, other))
+    if here < PART and there >= MORE * here:
+        LOG.warning(
+            "%s: the camera shows %.0f%% of the workspace of %s, and would show %.0f%% were its "
+            "quaternion x y z w: it is read as w x y z",
+            *(where, 100 * here, robot.name, 100 * there),
+        )
 
 
 def _out_of_place(camera: CameraCalibration, robot: Robot) -> str:

@@ -6,13 +6,15 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from unittest.mock import patch
 
 from enpire.drivers.lerobot.axes import Axes
 from enpire.drivers.ros2.settings import Ros2Settings
 from enpire.packs import find, load_robot
 from enpire.packs.toml import Table
+from enpire.safety import station as safety
 from enpire.safety.station import load_station
-from tests.inputs.entry import REFUSED, TAKEN, Input, changed
+from tests.inputs.entry import REFUSED, TAKEN, TOLD, Input, changed
 
 LAB = 'cameras = ["top"]\ndriver = "mock"\nrobot = "yam"\n'
 CAMERA = """
@@ -72,6 +74,20 @@ def camera(name: str, old: str, new: str, words: str, ends: str = REFUSED) -> In
     return station(f"camera: {name}", changed(CAMERA, old, new), words, ends)
 
 
+def turned(name: str, turn: str, words: str, ends: str = TOLD) -> Input:
+    """An entry: what is told of a camera elsewhere, by this turn."""
+    there = changed(CAMERA, "[1.052, 0.0997, 0.351]", "[0.9, -0.3, 0.4]")
+    made = station(f"camera: {name}", changed(there, LOOKS, turn), "")
+
+    def give(folder: Path) -> tuple[str, str]:
+        told: list[str] = []
+        with patch.object(safety.LOG, "warning", lambda text, *args: told.append(text % args)):
+            made.give(folder)
+        return (TOLD if told else TAKEN), "; ".join(told)
+
+    return Input(made.name, give, words, ends)
+
+
 def wall(name: str, low: str, high: str, words: str, ends: str = REFUSED) -> Input:
     """An entry: a box that is to be kept out of."""
     box = f'[[keep_out]]\nname = "w"\nlow = {low}\nhigh = {high}\n'
@@ -124,6 +140,8 @@ LENS = "distortion = [0.094, -0.172, 0.0007, -0.0022, 0.0]"
 FOCAL, CENTRE, NONE = "focal = [611.1, 613.0]", "centre = [324.3, 231.6]", "is no name in ROS 2"
 ALL = (
     camera("as it should be", "top", "top", "StationFile", TAKEN),
+    turned("a turn w x y z", "[-0.466485, 0.72355, 0.424842, -0.279956]", "^$", TAKEN),
+    turned("a turn x y z w", "[0.72355, 0.424842, -0.279956, -0.466485]", "1% .* 67% were its"),
     camera("in mm", "[1.052, 0.0997, 0.351]", "[1052, 99.7, 351]", "position .* no mm"),
     camera("a focal length in mm", FOCAL, "focal = [3.6, 3.6]", "focal must be in px, no mm"),
     camera("a focal length below nought", FOCAL, "focal = [-611.1, 613.0]", "found -611.1, 613"),
