@@ -14,17 +14,18 @@ import numpy as np
 from enpire.datasets.compatibility import TaskInterface
 from enpire.datasets.folder import Frames
 from enpire.datasets.other_episodes import clause
-from enpire.datasets.strides import STRIDE, Pairs
+from enpire.datasets.strides import BEHIND, STRIDE, Pairs
 from enpire.types import Flags, FloatArray
 
-FEWEST, SHARE = 10, 4  # episodes; one in so many may stand out: more of them are another habit
+FEWEST, SHARE = 10, 3  # episodes; one in so many may stand out: more of them are another habit
 LONG = 2 * STRIDE  # frames of an episode that says something
 MOVES = 1e-6  # by which what moves goes, in the mean
 LED, EXACT = 0.8, 0.95  # correlations of an entry with its actions: it follows them, and exactly
 MIRRORED, PLAIN = -0.8, 0.3  # correlations of one that is turned over, and of all others
+LOOSE, TIGHT = 0.2, 0.6  # correlations of one that does not follow, and of all others
 SAME, PUSHED = 1.6, 0.3  # times as far as it was to go; the usual share that it was to go
 ALIKE, USUAL = 1.15, 1.25  # times as far, of three quarters of episodes, and of all but fast ones
-FAST = 1.6  # times as far for the same actions
+FAST, SLOW = 1.6, 0.55  # times as far for the same actions
 BESIDE = 1.5  # times what all others go through
 NOISY, TINY = 4.0, 0.005  # times the noise of all others; share of what an entry goes through
 PART = 3  # one in so many of the entries that change has more noise
@@ -39,13 +40,12 @@ def outlying(
         return ()
     some = [pairs[i] for i in rows]
     fit, seen = EpisodeFit.of(some), [each for _, each in some]
-    over, apart, fast, noise = fit.mirrored(), fit.elsewhere(seen), fit.faster(), noisier(seen)
-    over[np.isin(rows, back)] = False
+    apart, pace, noise = fit.elsewhere(seen), fit.paces(), noisier(seen)
     told = [
         (
-            fast > 1,
-            f"in which actions move all {fast.max():.2g} times as far as in the others: "
-            "frames that were left out, or another rate?",
+            pace != 1.0,
+            f"in which actions move all {pace[np.abs(np.log(pace)).argmax()]:.2g} times as far as "
+            "in the others: frames that were left out or filled in, or another rate?",
         ),
         (
             noise > 1,
@@ -53,12 +53,17 @@ def outlying(
             "trembles?",
         ),
     ]
-    for row, entry in np.argwhere(over)[:1].tolist():
-        what = (
-            f"in which actions move {wanted.observation[entry]} the other way than in the others "
-            f"(correlation {fit.along[row, entry]:.2f}): mirrored?"
-        )
-        told.append((np.asarray(over.any(axis=1)), what))
+    for odd, how, why in (
+        (fit.mirrored(), "the other way than", "mirrored"),
+        (fit.loose(), "not as", "actions or what is seen of another episode, or another order"),
+    ):
+        odd[np.isin(rows, back)] = False
+        for row, entry in np.argwhere(odd)[:1].tolist():
+            what = (
+                f"in which actions move {wanted.observation[entry]} {how} in the others "
+                f"(correlation {fit.along[row, entry]:.2f}): {why}?"
+            )
+            told.append((np.asarray(odd.any(axis=1)), what))
     for row, entry in np.argwhere(apart)[:1].tolist():
         others = [each for each, off in zip(seen, apart[:, entry], strict=True) if not off]
         what = (
@@ -103,31 +108,53 @@ class EpisodeFit:
     def mirrored(self) -> Flags:
         """Find entries that go as far as in the others, and the other way, (episodes, obs)."""
         over = (self.along <= MIRRORED) & (-self.gains < SAME) & (-self.gains > 1 / SAME)
-        over &= self.sizes > PUSHED * np.median(self.sizes, axis=0)
-        others = np.where(over, np.inf, self.along).min(axis=0)
-        found: Flags = over & self._follow(LED) & (others >= PLAIN) & _few(over)
-        return found
+        return self._unlike(over, LED, PLAIN)
 
-    def faster(self) -> FloatArray:
+    def loose(self) -> Flags:
+        """Find entries that do not go with their actions, most that exactly do in the others.
+
+        One alone may have been held back.
+        """
+        known = self._follow(EXACT)
+        odd = self._unlike(self.along < LOOSE, EXACT, TIGHT)
+        several = odd.sum(axis=1, keepdims=True) > max(1, known.sum() // 2)
+        return np.asarray(odd & several)
+
+    def _unlike(self, odd: Flags, usual: float, others: float) -> Flags:
+        """Of odd entries, those that are to move in few episodes, and that follow in the others."""
+        odd = odd & (self.sizes > PUSHED * np.median(self.sizes, axis=0))
+        least = np.where(odd, np.inf, self.along).min(axis=0)
+        few = odd.sum(axis=0) <= len(odd) // FEWEST
+        return np.asarray(odd & self._follow(usual) & (least >= others) & few)
+
+    def paces(self) -> FloatArray:
         """How many times as far all goes that exactly follows its actions, (episodes,); or 1."""
         off = np.abs(np.log(self.gains.clip(MOVES)))
-        exact = self._follow(EXACT) & (np.quantile(off, 1 - 1 / SHARE, axis=0) < np.log(ALIKE))
+        exact = self._follow(EXACT) & (np.sort(off, axis=0)[_usual(len(off))] < np.log(ALIKE))
         if not exact.any():
             return np.ones(len(off))
-        times = np.median(self.gains[:, exact], axis=1)
-        odd = (times > FAST) & (np.quantile(self.gains[:, self._follow(LED)], 0.25, axis=1) > USUAL)
-        found: FloatArray = np.where(
-            odd & _few(odd) & (times[~odd].max(initial=0) < USUAL), times, 1.0
-        )
-        return found
+        gains, led = self.gains[:, exact], self.gains[:, self._follow(LED)]
+        times = np.median(gains, axis=1)
+        fast = (times > FAST) & (np.quantile(led, 0.25, axis=1) > USUAL)
+        # One that is slow may be held back: then it does not follow as exactly.
+        free = (self.along[:, exact] >= EXACT).all(axis=1) & (gains.max(axis=1) < ALIKE * times)
+        free &= gains.shape[1] > 1
+        odd = fast | ((times < SLOW) & free & (gains.min(axis=1) > times / ALIKE))
+        known = _few(odd) and times[~odd].max(initial=0.0) < USUAL
+        return np.where(odd & known, times, 1.0)
 
     def elsewhere(self, seen: Sequence[FloatArray]) -> Flags:
         """Find entries that follow actions far beside where all others are, (episodes, obs)."""
         low, high = (np.array([end(each, axis=0) for each in seen]) for end in (np.min, np.max))
-        lowest, highest = -_largest_other(-low), _largest_other(high)
-        gap = np.maximum(low - highest, lowest - high)
-        found: Flags = (gap > BESIDE * (highest - lowest)) & self._follow(LED)
-        return found
+        middle = (low + high) / 2
+        far = np.abs(middle - np.median(middle, axis=0))
+        apart = far > np.sort(far, axis=0)[_usual(len(far))]
+        for _ in range(2):  # beside most of them, and beside all that are not
+            lowest = np.where(apart, np.inf, low).min(axis=0)
+            highest = np.where(apart, -np.inf, high).max(axis=0)
+            gap = np.maximum(low - highest, lowest - high)
+            apart = gap > BESIDE * (highest - lowest)
+        return np.asarray(apart & self._follow(LED))
 
     def _follow(self, least: float) -> Flags:
         return np.asarray(np.median(self.along, axis=0) >= least)
@@ -138,9 +165,11 @@ def noisier(seen: Sequence[FloatArray]) -> FloatArray:
     # A third difference has next to nothing of a smooth motion, and its median no contact.
     noise = np.array([np.median(np.abs(np.diff(each, n=3, axis=0)), axis=0) for each in seen])
     size = np.ptp(np.concatenate(seen), axis=0)
-    others = _largest_other(noise)
-    loud = noise > np.maximum(NOISY * others, TINY * size)
-    times = noise / others.clip(MOVES * TINY)
+    least = TINY * size / NOISY
+    usual = np.sort(noise, axis=0)[_usual(len(noise))].clip(least)
+    others = np.where(noise > NOISY * usual, 0.0, noise).max(axis=0).clip(least)
+    loud = noise > NOISY * others
+    times = np.divide(noise, others, out=np.ones_like(noise), where=others > 0)
     several = loud.sum(axis=1) > (size > MOVES).sum() / PART
     return np.array(
         [np.median(t[n]) if s else 1.0 for t, n, s in zip(times, loud, several, strict=True)]
@@ -148,10 +177,14 @@ def noisier(seen: Sequence[FloatArray]) -> FloatArray:
 
 
 def _asked(actions: FloatArray) -> FloatArray:
-    """What is asked for over each stride: sums of actions, for steps, and changes, for places."""
+    """What is asked for over each stride: sums of actions, for steps, and changes, for places.
+
+    A place is come to at once, or some frames later.
+    """
+    late = np.concatenate([actions[:1].repeat(BEHIND, axis=0), actions[:-BEHIND]])
     sums = np.cumsum(np.concatenate([np.zeros((1, actions.shape[1])), actions]), axis=0)
     pushes = sums[STRIDE : len(actions)] - sums[: len(actions) - STRIDE]
-    return np.hstack([pushes, actions[STRIDE:] - actions[:-STRIDE]])
+    return np.hstack([pushes, *(each[STRIDE:] - each[:-STRIDE] for each in (actions, late))])
 
 
 def _span(values: FloatArray) -> str:
@@ -167,7 +200,6 @@ def _few(odd: Flags) -> Flags:
     return np.asarray(odd.sum(axis=0) <= len(odd) // SHARE)
 
 
-def _largest_other(values: FloatArray) -> FloatArray:
-    """Return the largest of all other rows, for each, (rows, n)."""
-    second, first = np.sort(values, axis=0)[-2:]
-    return np.where(values == first, second, first)
+def _usual(episodes: int) -> int:
+    """Return how many of so many, from 0, are below the few that may stand out."""
+    return episodes - 1 - episodes // SHARE

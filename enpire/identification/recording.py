@@ -19,6 +19,7 @@ TURNED = 40.0  # that no axis is farther than [rad, m]: six turns
 GAP = 3.0  # periods without a row, after which another recording begins
 REST = 0.02  # joints slower than this rest [rad/s]
 LEAST_MOTION = 0.01  # of an axis, in a recording that tells something [rad, m]
+AGAINST = -0.5  # correlation of an axis with what it is sent: a late one is above
 COLUMNS = ("stamps", "sent", "position", "velocity", "effort", "age")
 
 
@@ -208,7 +209,28 @@ def read(paths: list[Path], robot: str) -> list[Recording]:
             f"nothing moves in {', '.join(map(str, paths))}: no axis by {LEAST_MOTION:g} rad or m, "
             "so nothing can be learned of the arm: `enpire twin explore` has motion played"
         )
+    for each in found:
+        _require_one_way(each)
     return found
+
+
+def _require_one_way(of: Recording) -> None:
+    """Raises StoreError for an axis that goes against its setpoint, or against its velocity."""
+    changes = np.gradient(of.position, of.stamps, axis=0)
+    for axis in np.flatnonzero(np.ptp(of.position, axis=0) >= LEAST_MOTION):
+        for what, there, here in (
+            ("setpoint", of.sent[:, axis], of.position[:, axis]),
+            ("velocity", of.velocity[:, axis], changes[:, axis]),
+        ):
+            known = np.isfinite(there)
+            if not known.any() or min(np.ptp(there[known]), np.ptp(here[known])) < LEAST_MOTION:
+                continue
+            along = float(np.corrcoef(there[known], here[known])[0, 1])
+            if along < AGAINST:
+                raise StoreError(
+                    f"{of.name}: axis {axis} goes against its {what} (correlation {along:.2f}): "
+                    "another sign, or another axis"
+                )
 
 
 def _rests(stamps: FloatArray, position: FloatArray, velocity: FloatArray) -> int | None:

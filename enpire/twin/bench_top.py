@@ -12,7 +12,12 @@ from enpire.packs import Robot, World
 from enpire.types import Flags
 
 LOG = logging.getLogger(__name__)
-RAISED, MOST = 0.005, 0.5  # above z = 0 [m]; share of the workspace from which it is told
+OFF, MOST = 0.005, 0.5  # from z = 0 [m]; share of the workspace from which it is told
+YIELDS, HOLDS = (
+    0.1,
+    0.5,
+)  # time constant of a contact [s], and share of its force, that no bench has
+APART = 0.01  # at which things touch it [m]
 CREEP = 1e-6  # past what a ray has hit [m]
 
 
@@ -37,15 +42,27 @@ def require_bench_top(model: mujoco.MjModel, robot: Robot, world: World) -> None
             f"{world.model}: nothing below the workspace of {robot.name} touches anything, and "
             f"things fall through it: give geom {name} a contype and a conaffinity of 1"
         )
-    high = [top for top in tops if top is not None and top[0] > RAISED]
-    if len(high) > MOST * len(columns):
-        z, geom = high[0]
+    off = [top for top in tops if top is not None and abs(top[0]) > OFF]
+    if len(off) > MOST * len(columns):
+        z, geom = off[0]
         LOG.warning(
             "%s: geom %s lies at z = %.3g m below %.0f%% of the workspace of %s, and a bench's top "
-            "is at 0: a second bench, or one that is too high?",
+            "is at 0: a second bench, or one at another height?",
             *(world.model, model.geom(geom).name or geom, z),
-            *(100 * len(high) / len(columns), robot.name),
+            *(100 * len(off) / len(columns), robot.name),
         )
+    for geom in sorted({top[1] for top in tops if top is not None}):
+        name = model.geom(geom).name or geom
+        if model.geom_solref[geom, 0] > YIELDS or model.geom_solimp[geom, :2].max() < HOLDS:
+            LOG.warning(
+                "%s: geom %s is soft, by its solref %s and solimp %s: things sink into it",
+                *(world.model, name, model.geom_solref[geom], model.geom_solimp[geom]),
+            )
+        if model.geom_margin[geom] - model.geom_gap[geom] > APART:
+            LOG.warning(
+                "%s: geom %s pushes from %.3g m away, by its margin",
+                *(world.model, name, model.geom_margin[geom] - model.geom_gap[geom]),
+            )
 
 
 def _touched(model: mujoco.MjModel, by: Flags) -> Flags:

@@ -293,4 +293,7 @@ ALL = (
     one("milliseconds", (*LOOP, "--latency", "300ms"), "write 0.2s"),
     one("an agent that is none", ("campaign", "--task", "zip_tie", "--agents", "clode"), "clode"),
     one("a folder of no runs", ("report", "."), "is not a run folder"),
+    one("episodes as 1e3", (*EVAL, "x", "--episodes", "1e3"), "'1e3' is no whole number"),
+    one("a seed in hex", (*EVAL, "x", "--seed", "0x10"), "'0x10' is no whole number"),
+    one("the root as a run", ("show", "/"), "/ is not a run folder"),
 )

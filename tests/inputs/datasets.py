@@ -311,8 +311,37 @@ def table(index: list[Any], of: str = "task") -> Callable[[Path], object]:
     return put_there
 
 
+def empty_at_the_end(made: Made) -> None:
+    """One episode more, without any row."""
+    more = {"episode_index": 4, "length": 0, "dataset_from_index": 40, "dataset_to_index": 40}
+    made.episodes.append(made.episodes[-1] | more)
+
+
 KNOWN = tuple(Input(kind.name, partial(given, kind.spoil), kind.words) for kind in KINDS)
 MORE = (
+    one(
+        "actions that are said to be pictures",
+        dtype("action", "image"),
+        "another type .*: action",
+        TOLD,
+    ),
+    one(
+        "times below each other", column("timestamp", np.negative), "its timestamp is -0.04 s where"
+    ),
+    one("an episode of no frames at the end", empty_at_the_end, "episode 4 has no frames: delete"),
+    one("frames counted modulo 8", column("frame_index", lambda v: v % 8), "is 0 where 8 was due"),
+    one(
+        "actions in whole numbers",
+        column("action", lambda a: listed((a * 127).astype(np.int8).tolist(), pa.int8())),
+        "actions are in .-1, 1., and 100%",
+    ),
+    one(
+        "successes that are bytes",
+        column("next.success", lambda s: [bytes([int(each)]) for each in s]),
+        "is b'.x00': true or false is needed",
+    ),
+    one("episodes counted in quotes", info(total_episodes="4"), "total_episodes is '4', and no"),
+    one("a rate below nought", info(fps=-25), "fps is -25: a number above 0"),
     one("actions in metres", times("action", 0.008), "no action beyond 0.008, where a full", TOLD),
     one("actions that are slow", times("action", 0.1), "by next.success", TAKEN),
     one("actions from 0 to 1", column("action", lambda a: (a + 1) / 2), "no action below 0", TOLD),

@@ -205,6 +205,34 @@ class OwnGenerator(Odd):
         return np.zeros(2), {}
 
 
+class Stale(Odd):
+    """Shows first what the last episode ended with."""
+
+    _last: Any = None
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        seen, info = super().reset(seed=seed)
+        return (seen if self._last is None else self._last), info
+
+    def step(self, action: np.ndarray) -> Any:
+        answer = super().step(action)
+        self._last = answer[0]
+        return answer
+
+
+class Late(Odd):
+    """Shows what was so a step before: it may be what this environment is."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        self._before, info = super().reset(seed=seed)
+        return self._before, info
+
+    def step(self, action: np.ndarray) -> Any:
+        seen, *others = super().step(action)
+        self._before, shown = seen, self._before
+        return (shown, *others)
+
+
 class Seedless(Odd):
     """Of before there were seeds."""
 
@@ -372,6 +400,24 @@ KNOWN = (
 )
 SEEN, PAID = gymnasium.wrappers.NormalizeObservation, gymnasium.wrappers.NormalizeReward
 MORE = (
+    Input(
+        "begins with the last one's end", lambda _: several(Stale), "the same seed .1. begins", TOLD
+    ),
+    Input("is one step late", lambda _: several(Late), "^$", TAKEN),
+    one("a view of memory", "success", TAKEN, seen=memoryview(np.array([0.1, 0.2]))),
+    one("a number beyond 64 bits", "entry 0 of its observation is 1e.30", seen=[10**30, 0]),
+    one("a success of NaN", "is_success is nan: true or", info={"is_success": float("nan")}),
+    one("a set", r"has shape \(\), and", seen={0.1, 0.2}),
+    one("a string of bytes", r"has shape \(\), and", seen=b"01"),
+    one("pairs for an info", "and no dictionary", info=[("is_success", True)]),
+    one("a reward by name", "its reward is {'a': 1}: a number", reward={"a": 1}),
+    one("flags of NumPy's", "success", TAKEN, truncated=np.bool_(False)),
+    one(
+        "a bound in half precision",
+        "with bounds is needed",
+        REFUSED,
+        action=Box(-np.inf, 1, (1,), np.float16),
+    ),
     running("seen by a running mean", SEEN, "NormalizeObservation goes on", REFUSED, True),
     running("paid by a running mean", PAID, "NormalizeReward goes on", REFUSED, True),
     running("seen by a mean that stands", SEEN, "success", TAKEN, False),

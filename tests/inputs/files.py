@@ -311,6 +311,19 @@ FILES = (
         f"{AGENT}{PRICES}a = 1\n[prices.long]\nover = -1\na = 2",
         "a count of tokens",
     ),
+    robot("robot: a home in a list", "home = [", "home = [[0.0], ", "home must be numbers, found"),
+    world(
+        "world: a model of no name",
+        'model = "bench.xml"',
+        'model = ""',
+        "is not in the pack: a file in",
+    ),
+    station(
+        "one camera in quotes",
+        b'driver = "mock"\nrobot = "yam"\ncameras = "top"',
+        "cameras is 'top', expected list",
+    ),
+    agent("an empty command", b"command = []", "command must be a list of strings, found"),
 )
 TASKS = (
     task("exits", "import sys\nsys.exit(0)", "task.py:2: SystemExit: 0"),

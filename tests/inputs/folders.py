@@ -290,6 +290,18 @@ ALL = (
         "answers with force",
     ),
     one("a file that leads elsewhere", put("../x.json", b"{}"), "leads elsewhere"),
+    one("no step of its chunks", config(n_action_steps=0), "n_action_steps: 0; 1 to 10000"),
+    one("a million steps", config(n_action_steps=10**6), "n_action_steps: 1000000; 1 to"),
+    one("steps in quotes", config(n_action_steps="2"), "n_action_steps: 2; 1 to"),
+    one("nothing that it sees", config(input_features={}), "takes nothing; stations show"),
+    one("nothing that it does", config(output_features={}), "is not that of a policy of LeR"),
+    one("weights of one byte", put("model.safetensors", b"0"), "cannot load the policy: Safet"),
+    Input(
+        "weights of 0",
+        lambda _: acted(all_weights(torch.zeros_like), 60),
+        "60 actions are the same",
+        TOLD,
+    ),
 )
 
 

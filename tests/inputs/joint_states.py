@@ -166,4 +166,8 @@ ALL = (
     coded("colours of 16 bits", "no three colours", PIXELS.astype(np.uint16)),
     force("a force of NaN", NAN),
     force("an infinite force", -INF),
+    joints("1e6 rad", "the position of a is 1e.06, which no joint has", position=[1e6, 2.0]),
+    pose("no turn at all", "is not of length 1", 0, 0, 0, 0, 0, 0, 0),
+    pose("a place in mm", "farther off than 10 m", 350.0, 0, 120, 1, 0, 0, 0),
+    picture("rows below nought", "in rows of -1 bytes", **raw("rgb8", 2, 2, -1, b"0" * 12)),
 )

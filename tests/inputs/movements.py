@@ -226,6 +226,61 @@ def noisy(_: FloatArray, seen: FloatArray) -> None:
     seen[:, :4] += np.random.default_rng(3).normal(0, 8 * NOISE, (LENGTH, 4))
 
 
+def some(change: Change, *which: int) -> Change:
+    """These episodes are otherwise."""
+    episodes = iter(range(EPISODES))
+
+    def changed(actions: FloatArray, seen: FloatArray) -> None:
+        if next(episodes) in which:
+            change(actions, seen)
+
+    return changed
+
+
+def filled_in(actions: FloatArray, seen: FloatArray) -> None:
+    """Half as long a recording, with a frame between each two."""
+    done, shown = moved(np.random.default_rng(3), 3, LENGTH // 2)
+    actions[:], seen[:] = (np.repeat(each, 2, axis=0) for each in (done, shown))
+    seen[1:-1:2] = (seen[:-2:2] + seen[2::2]) / 2
+
+
+def of_another(actions: FloatArray, _: FloatArray) -> None:
+    """Actions of another episode."""
+    actions[:] = moved(np.random.default_rng(77), 3, LENGTH)[0]
+
+
+def in_any_order(actions: FloatArray, seen: FloatArray) -> None:
+    """Frames that were sorted by something else."""
+    order = np.random.default_rng(0).permutation(LENGTH)
+    actions[:], seen[:] = actions[order], seen[order]
+
+
+def drifting(_: FloatArray, seen: FloatArray) -> None:
+    """An encoder that loses steps."""
+    seen[:, 0] += np.linspace(0, 3, LENGTH)
+
+
+def exchanged_actions(actions: FloatArray, _: FloatArray) -> None:
+    """An action in another one's place."""
+    actions[:, [0, 1]] = actions[:, [1, 0]]
+
+
+def consistently(actions: FloatArray, seen: FloatArray) -> None:
+    """All that is told of an axis is turned round: nothing in the numbers is against it."""
+    actions[:, 1] *= -1.0
+    seen[:, [1, 3]] *= -1.0
+
+
+def early(_: FloatArray, seen: FloatArray) -> None:
+    """What is seen comes five frames sooner."""
+    seen[:] = np.concatenate([seen[5:], seen[-1:].repeat(5, axis=0)])
+
+
+def tailed(_: FloatArray, seen: FloatArray) -> None:
+    """The end of another one."""
+    seen[-10:] = moved(np.random.default_rng(5), 3, 10)[1] + np.array([1.0, 1.0, -1.0, -1.0, 0.0])
+
+
 def grips_up(actions: FloatArray, _: FloatArray) -> None:
     """A gripper's actions go from 0 to 1."""
     actions[:, 2] = (actions[:, 2] + 1) / 2
@@ -300,6 +355,41 @@ ALL = (
             ("one that is noisier", noisy, "with .* times the noise of any other"),
         )
     ),
+    *(
+        one(name, change, words, task=UNKNOWN)
+        for name, change, words in (
+            (
+                "two that were hurried",
+                some(hurried, 2, 5),
+                "2 of 10 .*: 2. in which actions move all",
+            ),
+            ("two of another origin", some(moved_by(5.0, 0), 2, 5), "2 of 10 .* another origin"),
+            ("two that are noisier", some(noisy, 2, 5), "2 of 10 .* times the noise of any other"),
+            (
+                "one that was filled in",
+                in_one(filled_in),
+                r"all 0\.\d+ times as far as in the others",
+            ),
+            (
+                "one mirrored in x and y",
+                in_one(seen_times(-1.0, 0, 1)),
+                "move hand_x the other way",
+            ),
+            (
+                "one mirrored ball",
+                in_one(seen_times(-1.0, 2)),
+                "move ball_from_hand_x the other way",
+            ),
+            ("one in mm", in_one(seen_times(1000.0, 0, 1)), "hand_. "),
+            ("one with the actions of another", in_one(of_another), "not as in the others .corr"),
+            ("one with its actions exchanged", in_one(exchanged_actions), "not as in the others"),
+            ("one that is seen early", in_one(early), "follows its actions 5 frames sooner"),
+        )
+    ),
+    one("one in any order", in_one(in_any_order), "the first: 3. with .* the noise of any other"),
+    one("one that ends with another", in_one(tailed), "jumps by"),
+    one("one mirrored consistently", in_one(consistently), "by next", TAKEN, task=UNKNOWN),
+    one("one that drifts", in_one(drifting), "by next.success", TAKEN, task=UNKNOWN),
     one("one of a slow hand", in_one(slow), "by next.success", TAKEN, task=UNKNOWN),
     one("two episodes in one", joined(), "jumps by"),
 )

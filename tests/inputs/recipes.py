@@ -330,4 +330,9 @@ ALL = (
     setting("a rate in words", "training.lr", "high", "could not convert"),
     setting("no choice", "policy", "", "chunk.*flow"),
     setting("another choice", "policy", "oracle", "invalid choice 'oracle'"),
+    file("a byte of 0", b"a = 1\x00", "mine.py:1: SyntaxError.* null bytes"),
+    improves("an improve that yields", "yield 1", "improve returns before it is done: no async"),
+    setting("steps of 1e400", "steps", "1e400", "invalid literal for int"),
+    setting("a lookalike of a name", "st\u0435ps", "5", "no such setting"),
+    file("two recipes", text(end="RECIPE = [Mine, Mine]"), "is no recipe: it has RECIPE = "),
 )

@@ -56,6 +56,7 @@ def at(name: str, position: str, words: str, ends: str = REFUSED) -> Input:
     return pictures(name, f'[{{"picture": "000.png", "position": {position}}}]', words, ends)
 
 
+CHANGES = np.gradient(MOVED, TIMES, axis=0)
 ONE = '{"picture": "000.png", "position": [0, 0]}'
 NOWHERE = "where no axis is: rad or m are needed, no degrees"
 ALL = (
@@ -102,4 +103,16 @@ ALL = (
     pictures("one that is none", f"[{ONE.replace('000.png', LIST)}]", "is no picture"),
     pictures("a table", ONE, "holds no recorded pictures"),
     pictures("too deep", "[" * 100_000, "holds no recorded pictures"),
+    motion("stamps that go back", "two or more increasing numbers", stamps=TIMES[::-1].copy()),
+    motion("one stamp for all", "two or more increasing numbers", stamps=TIMES * 0 + 1),
+    motion("in mrad", "beyond 40: rad or m", position=MOVED * 1000, sent=MOVED * 1000),
+    motion(
+        "another sign of velocities",
+        "axis 0 goes against its velocity .correlation -",
+        velocity=-CHANGES,
+    ),
+    motion("their own velocities", "50 rows", TAKEN, velocity=CHANGES),
+    motion(
+        "another sign of setpoints", "axis 0 goes against its setpoint .correlation -1", sent=-MOVED
+    ),
 )

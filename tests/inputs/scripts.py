@@ -85,4 +85,8 @@ ALL = (
     begin("begins with an action", "return [0.0, 0.0]", "begin returned .0.0, 0.0."),
     begin("raises as it begins", "return {}['x']", "mine.py:2: KeyError"),
     begin("exits as it begins", "raise SystemExit(0)", "mine.py:2: SystemExit"),
+    file("an act that is async", "async def act(o):\n    return o[:2]\n", r"has shape \(\), not"),
+    act("half precision that is NaN", "return np.full(2, np.nan, np.float16)", "finite numbers"),
+    act("a generator", "yield 1.0", r"has shape \(\), not"),
+    file("a number for an act", "act = 5\n", "has neither begin.env. nor act"),
 )

@@ -406,4 +406,13 @@ ALL = (
     at("an underscore in a number", "ws://h:1?timeout=1_0", "timeout is '1_0': a number is needed"),
     at("an option that is none", "ws://h:1?exec=2", "is not known"),
     at("pictures beyond memory", "ws://h:1?images=100000", "size: 100000"),
+    one("a batch of one", actions(0.1, shape=(1, 5, width())), r"of shape \(1, 5, 7\)"),
+    one("nothing at all", sends(b""), "a message that is no msgpack"),
+    one(
+        "big endian",
+        array(">f4", np.full((5, width()), 0.1, ">f4").tobytes(), [5, width()]),
+        "^$",
+        TAKEN,
+    ),
+    one("a bit too few bytes", array("<f4", b"0000" * 2, [5, width()]), "shape is not that of its"),
 )

@@ -292,4 +292,11 @@ ALL = (
     axis("LeRobot's key of a motor", 'motor = "elbow.pos"', "without .pos after it"),
     axis("a sign of nought", 'motor = "elbow"\nsign = 0', "sign must be 1 or -1"),
     axis("two points in one", 'motor = "jaw"\ntheirs = [1, 1]\nours = [0, 1]', "two different"),
+    camera(
+        "k1 k2 k3 p1 p2",
+        "0.0007, -0.0022, 0.0]",
+        "0.3, 0.0007, -0.0022]",
+        "p1 and p2 must be within",
+    ),
+    camera("sides that are exchanged", SIDES, "width = 480\nheight = 640", "are two of them exch"),
 )

@@ -81,17 +81,22 @@ def told_of(name: str, said: str, words: str, ends: str = TOLD) -> Input:
     return Input(f"world of {name}", give, words, ends)
 
 
-def slab(name: str, height: float, more: str, words: str, ends: str = TOLD) -> Input:
-    """An entry: what is told of a bench with a slab above it."""
-    geom = f'<geom name="upper" type="box" size="0.6 0.75 0.01" pos="0.3 0 {height}" {more}/>'
+def known(name: str, old: str, new: str, words: str, ends: str = TOLD) -> Input:
+    """An entry: what is told of a bench with another text in one place."""
 
     def give(folder: Path) -> tuple[str, str]:
         told: list[str] = []
         with patch.object(bench_top.LOG, "warning", lambda text, *args: told.append(text % args)):
-            bench(name, "<camera", f"{geom}<camera", "").give(folder)
+            bench(name, old, new, "").give(folder)
         return (TOLD if told else TAKEN), "; ".join(told)
 
     return Input(f"world: {name}", give, words, ends)
+
+
+def slab(name: str, height: float, more: str, words: str, ends: str = TOLD) -> Input:
+    """An entry: what is told of a bench with a slab above it."""
+    geom = f'<geom name="upper" type="box" size="0.6 0.75 0.01" pos="0.3 0 {height}" {more}/>'
+    return known(name, "<camera", f"{geom}<camera", words, ends)
 
 
 def bench(name: str, old: str, new: str, words: str, ends: str = REFUSED) -> Input:
@@ -204,6 +209,7 @@ CAMERA = 'fovy="45"/>\n    <camera name="side"'
 OPEN = "[-0.17453, 1.74533]"
 KP, VALUE = "kp = [0.85, 1.15]", "value = 20.0"
 TOP, BARE = 'friction="0.8 ', 'contype="0" conaffinity="0"'
+PLACE = 'pos="0.30 0 -0.02"'
 OTHER = 'contype="2" conaffinity="4"'
 ALL = (
     option("as it should be", "", "Scene", TAKEN),
@@ -277,6 +283,11 @@ ALL = (
     bench("a bench that others touch", TOP, f'contype="0" {TOP}', "Scene", TAKEN),
     slab("a second bench above the first", 0.1, "", "geom upper lies at z = 0.11 m below 100% of"),
     slab("a bench that is too high", 0.02, "", "geom upper lies at z = 0.03 m below 100% of"),
+    known("a bench that is lower", PLACE, 'pos="0.30 0 -0.32"', "lies at z = -0.3 m"),
+    known("a bench in mm", PLACE, 'pos="0.30 0 -20"', "lies at z = -20 m below 1"),
+    known("a bench that slopes", TOP, f'euler="0 0.3 0" {TOP}', "lies at z = .* at another height"),
+    known("a bench as a cushion", TOP, f'solref="0.5 1" {TOP}', "geom bench is soft, by its solr"),
+    known("a bench from half a metre", TOP, f'margin="0.5" {TOP}', "pushes from 0.5 m away"),
     slab("a picture of a bench above it", 0.1, BARE, "^$", TAKEN),
     hinge("as it should be", "0 90", "Scene", TAKEN),
     hinge("whose range is in rad", "0 1.57", "task_hinge goes from 0 to 0.0274 rad: is its", TOLD),
