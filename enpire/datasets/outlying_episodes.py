@@ -27,6 +27,7 @@ SAME, PUSHED = 1.6, 0.3  # times as far as it was to go; the usual share that it
 ALIKE, USUAL = 1.15, 1.25  # times as far, of three quarters of episodes, and of all but fast ones
 FAST, SLOW = 1.6, 0.55  # times as far for the same actions
 BESIDE = 1.5  # times what all others go through
+WANDERS = 0.3  # share of what all go through, in each episode
 NOISY, TINY = 4.0, 0.005  # times the noise of all others; share of what an entry goes through
 PART = 3  # one in so many of the entries that change has more noise
 
@@ -144,7 +145,7 @@ class EpisodeFit:
         return np.where(odd & known, times, 1.0)
 
     def elsewhere(self, seen: Sequence[FloatArray]) -> Flags:
-        """Find entries that follow actions far beside where all others are, (episodes, obs)."""
+        """Find entries that move, and are far beside where all others are, (episodes, obs)."""
         low, high = (np.array([end(each, axis=0) for each in seen]) for end in (np.min, np.max))
         middle = (low + high) / 2
         far = np.abs(middle - np.median(middle, axis=0))
@@ -154,7 +155,10 @@ class EpisodeFit:
             highest = np.where(apart, -np.inf, high).max(axis=0)
             gap = np.maximum(low - highest, lowest - high)
             apart = gap > BESIDE * (highest - lowest)
-        return np.asarray(apart & self._follow(LED))
+        # What else moves has to wander in each episode: a switch may be at its other end.
+        wander = np.median(high - low, axis=0) > WANDERS * (highest - lowest)
+        wander &= apart.sum(axis=0) <= len(far) // FEWEST
+        return np.asarray(apart & (self._follow(LED) | wander))
 
     def _follow(self, least: float) -> Flags:
         return np.asarray(np.median(self.along, axis=0) >= least)
