@@ -55,6 +55,19 @@ def test_files_are_kept_to_the_last_bit(
         policy.save(tmp_path / "out")
 
 
+def test_policies_of_others_are_looked_for_where_the_import_path_is_another(
+    folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files, looked = LeRobotPolicy.read(folders["act"]).files, []
+    look = "lerobot.utils.import_utils.register_third_party_plugins"
+    monkeypatch.setattr(look, lambda: looked.append(1))
+    for _ in range(2):
+        monkeypatch.syspath_prepend(tmp_path)
+        LeRobotModel.load(files)
+        LeRobotModel.load(files)
+    assert len(looked) == 2
+
+
 def tampered(files: Mapping[str, bytes], processor: str, change: Change) -> dict[str, bytes]:
     """Files of a policy whose statistics, of one processor, are others."""
     from safetensors.torch import load, save

@@ -9,9 +9,11 @@ import contextlib
 import inspect
 import io
 import logging
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -59,9 +61,8 @@ class LeRobotModel:
             with _blamed("load"), quiet():
                 from lerobot.configs.policies import PreTrainedConfig
                 from lerobot.policies.factory import get_policy_class, make_pre_post_processors
-                from lerobot.utils.import_utils import register_third_party_plugins
 
-                register_third_party_plugins()  # policies of others, `lerobot_policy_*`
+                _import_plugins(tuple(sys.path))
                 config = PreTrainedConfig.from_pretrained(path)
                 config.device = str(device())
                 with _without_downloads(config):
@@ -265,6 +266,17 @@ def _row(batch: Mapping[str, Any], i: int) -> dict[str, Any]:
         for name, value in batch.items()
         if value is not None
     }
+
+
+@cache
+def _import_plugins(path: tuple[str, ...]) -> None:
+    """Import policies of others, `lerobot_policy_*`, of an import path.
+
+    Once: LeRobot reads the metadata of every package that is installed, half a second each time.
+    """
+    from lerobot.utils.import_utils import register_third_party_plugins
+
+    register_third_party_plugins()
 
 
 @contextlib.contextmanager
