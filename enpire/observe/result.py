@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from functools import cache
 from importlib import metadata
 from typing import Any
 
@@ -17,13 +18,15 @@ MEASURED_WITH = ("enpire", "mujoco", "torch", "numpy", "scipy", "zarr")
 
 def versions() -> dict[str, str]:
     """Versions of Python and of what a measurement depends on."""
-    found = {"python": platform.python_version()}
-    for name in MEASURED_WITH:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:  # a checkout on sys.path, not installed
-            found[name] = "unknown"
-    return found
+    return {"python": platform.python_version(), **{n: _installed(n) for n in MEASURED_WITH}}
+
+
+@cache  # each is read out of all that its package says of itself
+def _installed(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:  # a checkout on sys.path, not installed
+        return "unknown"
 
 
 def result(run: Run, ended: str) -> dict[str, Any]:
