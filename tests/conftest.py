@@ -8,11 +8,16 @@ import signal
 import tempfile
 from collections import Counter
 from collections.abc import Generator
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
 from enpire.session.graphics import choose_graphics
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer
+    from xdist.scheduler import Scheduling
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test may ask a hub
 choose_graphics()  # before any test imports MuJoCo
@@ -58,6 +63,16 @@ def pytest_configure(config: pytest.Config) -> None:
     mujoco.set_mju_user_warning(lambda text: None)
     # Networks here are tiny: a second thread only gets in the way of what else the machine does.
     torch.set_num_threads(1)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling | None:
+    """Of several workers, two import LeRobot."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from tests.scheduling import LeRobotTogether
+
+    return LeRobotTogether(config, log)
 
 
 @pytest.hookimpl(wrapper=True)
