@@ -1,50 +1,43 @@
 """One training process for the loops of many tests.
 
 Each loop starts a process that trains, which imports torch for some three seconds. It serves all
-rounds of a run; here it serves several runs, and goes to the folder and takes the variables that
-each would inherit. `tests/improvement/test_training_process.py` has processes of its own.
+rounds of a run; here it serves several runs, if it would inherit the same again.
+`tests/improvement/test_training_process.py` has processes of its own.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 from typing import IO
-from unittest import mock
 
 from enpire.child_environment import child_environment
 from enpire.child_process import end_child
 from enpire.improvement import training_process
 
-_idle: list[tuple[subprocess.Popen[str], IO[str]]] = []  # and what it wrote
+Surroundings = tuple[str, dict[str, str]]  # folder and variables
+OWN = "PYTEST_CURRENT_TEST"  # which pytest sets anew for each test
+
+_idle: list[tuple[Surroundings, subprocess.Popen[str], IO[str]]] = []  # and what it wrote
 
 
-def _follows(process: subprocess.Popen[str]) -> bool:
-    """Have a process work where this one is; False: it is gone."""
-    there = {"folder": os.getcwd(), "variables": child_environment()}
-    try:
-        assert process.stdin is not None
-        process.stdin.write(json.dumps(there) + "\n")
-        process.stdin.flush()
-    except BrokenPipeError:
-        return False
-    return process.poll() is None
+def _surroundings() -> Surroundings:
+    return os.getcwd(), {k: v for k, v in child_environment().items() if k != OWN}
 
 
 class WarmTrainer(training_process._Worker):
     """A training process that waits for the next test instead of ending, unless it is at work."""
 
     def __init__(self) -> None:
-        self._kept = False
+        self._begun_in, self._kept = _surroundings(), False
         while _idle:
-            self._process, self._unlogged = _idle.pop()
-            self._answer, self._listener = None, None
-            if _follows(self._process):
+            surroundings, process, unlogged = _idle.pop()
+            if surroundings == self._begun_in and process.poll() is None:
+                self._process, self._unlogged = process, unlogged
+                self._answer, self._listener = None, None
                 return
-            end_child(self._process, None, self._unlogged)
-        with mock.patch.object(training_process, "WORKER", "tests.warm_worker"):
-            super().__init__()
+            end_child(process, None, unlogged)
+        super().__init__()
 
     def cancel(self) -> None:
         if self._kept:
@@ -53,4 +46,4 @@ class WarmTrainer(training_process._Worker):
             super().cancel()
             return
         self._kept = True
-        _idle.append((self._process, self._unlogged))
+        _idle.append((self._begun_in, self._process, self._unlogged))
