@@ -133,5 +133,5 @@ def _entry(line: bytes) -> tuple[str, int, float, dict[str, float]] | None:
         entry: dict[str, Any] = loads(line)
         values = {str(name): float(value) for name, value in entry["values"].items()}
         return str(entry["stage"]), int(entry["step"]), float(entry["at"]), values
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
         return None

@@ -126,6 +126,14 @@ def action(shape: list[Any]) -> Change:
     return said(CONFIG, lambda content: content["output_features"]["action"].update(shape=shape))
 
 
+def sight(shape: list[Any]) -> Change:
+    """Another shape of what is seen."""
+    return said(
+        CONFIG,
+        lambda content: [each.update(shape=shape) for each in content["input_features"].values()],
+    )
+
+
 def first_left_out() -> Callable[[str, torch.Tensor], torch.Tensor | None]:
     """Leaves one tensor out."""
     left: list[str] = []
@@ -284,6 +292,8 @@ ALL = (
     one("an action of -3 entries", action([-3]), "action has -3"),
     one("an action of 7.5 entries", action([7.5]), "cannot load"),
     one("an action of 400 digits", action([10**400]), "action has 1000"),
+    one("an action of endless entries", action([float("inf")]), "is not that of a policy"),
+    one("a sight of endless entries", sight([float("inf")]), "is not that of a policy"),
     one(
         "another output",
         said(CONFIG, lambda c: c["output_features"].update(force={"type": "ACTION", "shape": [1]})),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from enpire.store.curves import (
     CurveReader,
     CurveWriter,
@@ -41,6 +43,18 @@ def test_a_line_that_a_kill_cuts_short_swallows_no_other(tmp_path: Path) -> None
     assert [point.step for point in reader.read()] == [0]
     CurveWriter(path).add("policy", 50, {"loss": 0.5})
     assert [point.step for point in reader.read()] == [50]
+
+
+@pytest.mark.parametrize("step", ["1e999", "Infinity", "NaN", '"one"'])
+def test_a_line_whose_step_is_none_is_passed_over(tmp_path: Path, step: str) -> None:
+    path, reader = training_curve(tmp_path, 0), CurveReader(tmp_path)
+    CurveWriter(path).add("policy", 0, {"loss": 1.0})
+    with path.open("a") as lines:
+        lines.write(
+            f'{{"stage": "policy", "step": {step}, "at": 1.5, "values": {{"loss": 0.5}}}}\n'
+        )
+    CurveWriter(path).add("policy", 50, {"loss": 0.5})
+    assert [point.step for point in reader.read()] == [0, 50]
 
 
 def test_a_curve_that_cannot_be_written_ends_no_training(tmp_path: Path) -> None:

@@ -281,5 +281,5 @@ def _staleness(batch: Path) -> list[int]:
     try:
         about = read_attributes(batch)["episodes"]
         return [int(each.get("staleness", 0)) for each in about]
-    except (OSError, KeyError, TypeError, ValueError):
+    except (OSError, KeyError, OverflowError, TypeError, ValueError):
         return []

@@ -187,7 +187,7 @@ def _as_lerobot_writes(name: str) -> Iterator[None]:
     """Raise PolicyError where the file called `name` turns out to be laid out otherwise."""
     try:
         yield
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, OverflowError, TypeError, ValueError, AttributeError) as error:
         raise PolicyError(f"{name} is not that of a policy of LeRobot's: {error!r}") from error
 
 

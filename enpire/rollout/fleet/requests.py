@@ -95,7 +95,7 @@ def _read(path: Path) -> Request:
     try:
         said = loads(path.read_bytes())
         request = Request(int(said["station"]), bool(said["pause"]), str(said["reason"]))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, OverflowError, ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{path} is no request ({error}): delete it") from error
     path.unlink()
     return request

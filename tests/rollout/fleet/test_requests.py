@@ -31,10 +31,11 @@ def test_requests_of_an_earlier_start_are_forgotten(tmp_path: Path) -> None:
     assert Requests(tmp_path).take() == []
 
 
-def test_what_is_no_request(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["[]", '{"station": 1e999, "pause": true, "reason": "wear"}'])
+def test_what_is_no_request(tmp_path: Path, text: str) -> None:
     taking = Requests(tmp_path)
     (tmp_path / FOLDER).mkdir()
-    (tmp_path / FOLDER / "1.json").write_text("[]")
+    (tmp_path / FOLDER / "1.json").write_text(text)
     with pytest.raises(StoreError, match="is no request"):
         taking.take()
 
