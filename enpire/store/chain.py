@@ -207,7 +207,7 @@ def _covered(rows: str) -> dict[str, tuple[int, str]]:
     """What a link says of rows; nothing where it cannot be read, which its own hash tells."""
     try:
         return {str(table): (int(last), str(sha)) for table, (last, sha) in loads(rows).items()}
-    except (AttributeError, TypeError, ValueError):
+    except (AttributeError, OverflowError, TypeError, ValueError):
         return {}
 
 

@@ -78,6 +78,10 @@ def test_what_only_enpire_wrote_opens(path: Path) -> None:
         ("UPDATE run SET value = 'running'", "run: its newest state is not"),
         ("CREATE TRIGGER t AFTER INSERT ON sealed BEGIN SELECT 1; END", "schema: its newest state"),
         ("UPDATE chain SET sha256 = 'x' WHERE number = 2", "link 2 of its chain is not"),
+        (
+            """UPDATE chain SET rows = '{"events": [1e999, "x"]}' WHERE number = 2""",
+            "link 2 of its chain is not",
+        ),
         ("DELETE FROM chain WHERE number = 2", "link 3 of its chain is not"),
         ("DROP TABLE chain", "schema version is 5, but it has no chain"),
         ("PRAGMA user_version = 3", "schema version is 3, but it has a chain"),

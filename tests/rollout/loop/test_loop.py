@@ -19,6 +19,7 @@ from enpire.environment import Job, StationBackend
 from enpire.errors import RecipeError, TrainerKilledError, UsageError
 from enpire.improvement.collection import Collection
 from enpire.improvement.recipe import Candidate, ConfiguredRecipe, Recipe, RecipeInputs
+from enpire.improvement.training_process import Trainer
 from enpire.policies import ChunkPolicy
 from enpire.rollout.fleet.fleet import Fleet, Stopped
 from enpire.rollout.loop import round_decisions
@@ -140,6 +141,8 @@ def go(
     settings: LoopSettings = TINY,
     budget: Budget | None = None,
     state: LoopState | None = None,
+    *,
+    trainer: Trainer | None = None,
 ) -> LoopState:
     """Start or continue the loop in `folder`."""
     steps = steps or Steps()
@@ -155,8 +158,9 @@ def go(
         recipes = [recipe] if not isinstance(recipe, list) else recipe
         schedule = [ConfiguredRecipe(f"recipe-{i}", each) for i, each in enumerate(recipes)]
         named = ConfiguredRecipe("first", first)
+        trains = trainer or Here()
         loop = Loop(
-            settings, run, writer, fleet, named, schedule, Here(), limit, state or LoopState()
+            settings, run, writer, fleet, named, schedule, trains, limit, state or LoopState()
         )
         return loop.run()
 

@@ -10,11 +10,30 @@ from pathlib import Path
 
 import pytest
 
+from enpire.improvement.recipe import Candidate
+from enpire.improvement.training_process import TrainingHandle, TrainingRequest, recipe_inputs
+from enpire.store import Run
 from enpire.store.fsck import check
+from tests.improvement.here import Done, Here
 from tests.rollout.loop.test_loop import SLOW, TINY, Moves, go
 
 LOOSE = replace(TINY, robots=8, collect=24, target=0.99)
+SAME = Moves(SLOW)
 GROWTH = 1.05  # of memory after the warm-up
+
+
+class Elsewhere(Here):
+    """Trains as a process of its own does: what a recipe reads of the run is not kept here."""
+
+    def begin(self, run: Run, asked: TrainingRequest) -> TrainingHandle:
+        return WithoutEpisodes(run, asked)
+
+
+class WithoutEpisodes(Done):
+    """A training by a recipe that learns from nothing."""
+
+    def candidate(self, within: float) -> Candidate:
+        return self.asked.recipe.improve(recipe_inputs(self.run, self.asked, []))
 
 
 @dataclass(frozen=True)
@@ -46,7 +65,7 @@ def _soak(folder: Path, parts: int, rounds: int) -> None:
     """Continue a loop so many times, for so many rounds more each; the first is the warm-up."""
     warm = None
     for part in range(1, parts + 1):
-        go(folder, Moves(SLOW), Moves(SLOW), rounds=part * rounds, settings=LOOSE)
+        go(folder, SAME, SAME, rounds=part * rounds, settings=LOOSE, trainer=Elsewhere())
         held = _held()
         warm = warm or held
         said = f"after {part * rounds} rounds: {held}, and {warm} after the first"
