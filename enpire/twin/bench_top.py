@@ -13,10 +13,8 @@ from enpire.types import Flags
 
 LOG = logging.getLogger(__name__)
 OFF, MOST = 0.005, 0.5  # from z = 0 [m]; share of the workspace from which it is told
-YIELDS, HOLDS = (
-    0.1,
-    0.5,
-)  # time constant of a contact [s], and share of its force, that no bench has
+YIELDS = 0.1  # longest time constant of a bench's contact [s]
+HOLDS = 0.5  # least share of the force of a bench's contact, as in `solimp`
 APART = 0.01  # at which things touch it [m]
 CREEP = 1e-6  # past what a ray has hit [m]
 
