@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -146,7 +147,12 @@ class TaskExamination:
         solved = [e for e in done if e.success]
         others = [e for e in done if not e.success]
         passed = len(solved) >= math.floor(SOLVED * len(done))
-        detail = f"seed {others[0].seed}: {others[0].verdict.reason}" if others else ""
+        detail = ""
+        if others:
+            failed = Counter(name for e in others for name in e.verdict.failed)
+            counts = [f"{name} failed in {n}" for name, n in failed.most_common()]
+            told = f"seed {others[0].seed}: {others[0].verdict.reason}"
+            detail = "; ".join([*counts, told])
         bar = f"at least {SOLVED:.0%}"
         return [CheckRow("demonstrator", "solved", len(solved), len(done), bar, passed, detail)]
 

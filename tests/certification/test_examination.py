@@ -67,10 +67,10 @@ class Sits(Demonstrator):
         return np.zeros(7, dtype=np.float32)
 
 
-def test_a_demonstrator_that_fails_is_told_with_its_seed() -> None:
+def test_a_demonstrator_that_fails_is_told_by_predicates_and_with_a_seed() -> None:
     row = examined(Helpless, "demonstrator")["demonstrator"]
     assert (row.passed, row.hits, row.trials) == (False, 0, 6)
-    assert row.detail.startswith("seed ")
+    assert row.detail.startswith("near failed in 6; seed ")
 
 
 class Kind(Sound):
