@@ -3,6 +3,7 @@
 
 env="$root/.venv"
 cache="$root/.cache"
+programs="$cache/programs"
 stamp="$env/set-up-done" # written last: an environment without it is half made
 
 say() { printf 'enpire: %s\n' "$*" >&2; }
@@ -132,14 +133,17 @@ give_bwrap() {
     give "for the sandbox of agents" "bubblewrap"
 }
 
-# Coding agents' own programs, for tests alone: put on PATH if they are there, or can be fetched.
-set_up_programs() {
-    programs="$cache/programs"
+# Coding agents' own programs, for tests alone: fetched if they are not there.
+get_programs() {
     [ -f "$programs/fetched" ] && cmp -s "$programs/fetched" "$root/launch/programs/package-lock.json" || {
         lock
         fetch_programs || say "tests that run claude, codex and gemini are skipped"
         unlock
     }
+}
+
+# Puts them on PATH, if they could be fetched.
+use_programs() {
     [ ! -f "$programs/fetched" ] || PATH="$programs/node_modules/.bin:$PATH"
 }
 

@@ -24,13 +24,18 @@ NEARLY = 0.9  # share of episodes whose delays are one, or a frame off
 HALF = 0.5  # of how much an action changes in the others
 
 
+def long_enough(pairs: Pairs) -> list[int]:
+    """Find the episodes that are long enough to say something."""
+    return [i for i, (actions, _) in enumerate(pairs) if len(actions) > LONG]
+
+
 def run_backwards(pairs: Pairs) -> list[int]:
     """Find the episodes that run backwards in time, by what their actions do: surely so.
 
     An action that says how far to go then goes against what it moves. One that says where to be
     comes after what it moves, and in all other episodes before it.
     """
-    long = [i for i, (actions, _) in enumerate(pairs) if len(actions) > LONG]
+    long = long_enough(pairs)
     if len(long) <= OTHERS:
         return []
     some = [pairs[i] for i in long]
@@ -45,7 +50,7 @@ def out_of_step(pairs: Pairs) -> list[tuple[int, int]]:
     Returns:
         Of each its number, and by how many frames it is later: below 0, sooner.
     """
-    long = [i for i, (actions, _) in enumerate(pairs) if len(actions) > LONG]
+    long = long_enough(pairs)
     if len(long) <= OTHERS:
         return []
     if not (followed := _followed([pairs[i] for i in long])):
@@ -68,7 +73,7 @@ def stands_still(pairs: Pairs) -> list[tuple[int, int, int]]:
     Returns:
         Of each the episode, the action and the entry.
     """
-    long = [i for i, (actions, _) in enumerate(pairs) if len(actions) > LONG]
+    long = long_enough(pairs)
     if len(long) <= OTHERS:
         return []
     some = [pairs[i] for i in long]

@@ -6,19 +6,18 @@ move, and how far, is known from the others: no task is needed. Whatever stands 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from enpire.datasets.compatibility import TaskInterface
 from enpire.datasets.folder import Frames
-from enpire.datasets.other_episodes import clause
-from enpire.datasets.strides import BEHIND, STRIDE, Pairs
+from enpire.datasets.other_episodes import clause, long_enough
+from enpire.datasets.strides import BEHIND, STRIDE, Pairs, Strides
 from enpire.types import Flags, FloatArray
 
 FEWEST, SHARE = 10, 3  # episodes; one in so many may stand out: more of them are another habit
-LONG = 2 * STRIDE  # frames of an episode that says something
 MOVES = 1e-6  # by which what moves goes, in the mean
 LED, EXACT = 0.8, 0.95  # correlations of an entry with its actions: it follows them, and exactly
 MIRRORED, PLAIN = -0.8, 0.3  # correlations of one that is turned over, and of all others
@@ -36,7 +35,7 @@ def outlying(
     frames: Frames, pairs: Pairs, wanted: TaskInterface, back: Sequence[int]
 ) -> tuple[str, ...]:
     """Find what stands out, a clause about each kind; back: episodes that run backwards."""
-    rows = [i for i, (done, _) in enumerate(pairs) if len(done) > LONG]
+    rows = long_enough(pairs)
     if len(rows) < FEWEST:
         return ()
     some = [pairs[i] for i in rows]
@@ -89,8 +88,12 @@ class EpisodeFit:
     @classmethod
     def of(cls, pairs: Pairs) -> EpisodeFit:
         """Fit all but one, for each; actions (t, act) and observations (t, obs) of each episode."""
-        asked = [_asked(actions) for actions, _ in pairs]
-        ways = [seen[STRIDE:] - seen[:-STRIDE] for _, seen in pairs]
+        strides = [Strides.of([pair]) for pair in pairs]
+        ways = [each.ways for each in strides]
+        asked = [
+            np.hstack([each.pushes, *_changes(actions)])
+            for each, (actions, _) in zip(strides, pairs, strict=True)
+        ]
         squares = np.array([each.T @ each for each in asked])
         products = np.array([a.T @ w for a, w in zip(asked, ways, strict=True)])
         inverses = np.linalg.pinv(squares.sum(axis=0) - squares, rcond=MOVES, hermitian=True)
@@ -180,15 +183,11 @@ def noisier(seen: Sequence[FloatArray]) -> FloatArray:
     )
 
 
-def _asked(actions: FloatArray) -> FloatArray:
-    """What is asked for over each stride: sums of actions, for steps, and changes, for places.
-
-    A place is come to at once, or some frames later.
-    """
+def _changes(actions: FloatArray) -> Iterator[FloatArray]:
+    """How places that are asked for change over each stride, which are come to at once or late."""
     late = np.concatenate([actions[:1].repeat(BEHIND, axis=0), actions[:-BEHIND]])
-    sums = np.cumsum(np.concatenate([np.zeros((1, actions.shape[1])), actions]), axis=0)
-    pushes = sums[STRIDE : len(actions)] - sums[: len(actions) - STRIDE]
-    return np.hstack([pushes, *(each[STRIDE:] - each[:-STRIDE] for each in (actions, late))])
+    for each in (actions, late):
+        yield each[STRIDE:] - each[:-STRIDE]
 
 
 def _span(values: FloatArray) -> str:
