@@ -26,7 +26,7 @@ from enpire.rollout.collection.online import OnlineCollection, recent
 from enpire.rollout.evaluation.comparison import Decision
 from enpire.rollout.evaluation.paired_comparison import PairedComparison
 from enpire.rollout.evaluation.seeds import stream
-from enpire.rollout.evaluation.statistics import chance_above
+from enpire.rollout.evaluation.statistics import chance_above, estimate
 from enpire.rollout.fleet.fleet import Fleet
 from enpire.rollout.loop.budget import Budget
 from enpire.rollout.loop.episode_cache import EpisodeCache
@@ -304,28 +304,29 @@ class Loop:
         """Whether the candidate is to replace the incumbent: it is shown to be better, or passes.
 
         One that learned online has episodes of its own. Where these reach the target it is examined
-        first, and where they do not say that it is likely to be better, robot time is better spent
-        on going on. A learner that has become worse is given up: the next one begins from the
-        incumbent, with all episodes.
+        first. Where they do not say, with what it missed the target by, that it is likely to be
+        better, robot time is better spent on going on. A learner that has become worse is given up:
+        the next one begins from the incumbent, with all episodes.
         """
         if not is_online(self._recipe(number)):
             return self._compare(number, incumbent, candidate) or self._sealed.passes(candidate)
         latest = recent(self._known.episodes, number, stream(self.settings.seed, "collect", number))
         if latest.rate >= self.settings.target and self._sealed.passes(candidate, latest):
             return True
-        chance = chance_above(latest, self._decisions.measured(incumbent, number - 1))
-        decided = self._decisions.promoted(
-            number
-        )  # of a run that was killed before its round's end
+        examined = self._decisions.examined(candidate)
+        shown = estimate(latest.successes + examined.successes, latest.trials + examined.trials)
+        chance = chance_above(shown, self._decisions.measured(incumbent, number - 1))
+        decided = self._decisions.promoted(number)  # of a run killed before its round's end
         if chance >= LIKELY or decided:
             return self._compare(number, incumbent, candidate) or self._sealed.passes(candidate)
         if decided is not None:
             return False
         worse = chance < WORSE
+        also = " and its sealed ones" if examined.trials else ""
         self._decisions.note(
             number,
             "rejected" if worse else "kept",
-            f"{candidate} is not compared: the latest episodes of its learner, {latest}, are "
+            f"{candidate} is not compared: the latest episodes of its learner{also}, {shown}, are "
             f"above {incumbent} with a chance of {chance:.3f} only; "
             + ("another begins from the incumbent" if worse else "it goes on learning"),
             incumbent,

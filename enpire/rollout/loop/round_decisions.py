@@ -88,9 +88,13 @@ class RoundDecisions:
             for e in self._known.evaluations(name)
             if e.round <= until and (e.round not in settled or e.seed in settled[e.round])
         ]
+        examined = self.examined(name)
+        return estimate(sum(judged) + examined.successes, len(judged) + examined.trials)
+
+    def examined(self, name: str) -> Estimate:
+        """Return a policy's success on sealed seeds, as far as that is decided."""
         sealed = [row for row in self._ledger.sealed() if row.policy == name]
-        successes = sum(judged) + sum(row.successes for row in sealed)
-        return estimate(successes, len(judged) + sum(row.trials for row in sealed))
+        return estimate(sum(row.successes for row in sealed), sum(row.trials for row in sealed))
 
     def max_pairs(self, number: int, incumbent: str, candidate: str) -> int:
         """Pairs of a round's comparison: as it was asked for, or as the incumbent's success says.

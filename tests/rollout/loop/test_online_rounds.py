@@ -307,3 +307,27 @@ def test_one_failure_in_few_does_not_rule_out_a_learner_whose_latest_episodes_su
     assert state.incumbent == "policy-1"
     assert state.reached
     assert not notes(folder, "promoted"), "it was examined before any comparison"
+
+
+@pytest.mark.parametrize(("successes", "compared"), [(10, False), (20, True)])
+def test_what_missed_the_target_is_compared_only_where_its_sealed_episodes_speak_for_it(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    patient: None,
+    successes: int,
+    compared: bool,
+) -> None:
+    def examined(self: round_decisions.RoundDecisions, name: str) -> Estimate:
+        return estimate(successes, 20) if name == "policy-1" else estimate(0, 0)
+
+    def measured(self: round_decisions.RoundDecisions, name: str, until: int) -> Estimate:
+        return estimate(16, 20)
+
+    monkeypatch.setattr(round_decisions.RoundDecisions, "examined", examined)
+    monkeypatch.setattr(round_decisions.RoundDecisions, "measured", measured)
+    monkeypatch.setattr(loops.SealedEvaluations, "passes", lambda self, *of: False)
+    folder = tmp_path / "run"
+    go(folder, Moves(SLOW), Grows(), rounds=1, settings=SETTINGS)
+    texts = [note.text for note in notes(folder, "kept") + notes(folder, "promoted")]
+    assert ["is not compared" in text for text in texts] == [not compared]
+    assert compared or "of its learner and its sealed ones" in texts[0]
