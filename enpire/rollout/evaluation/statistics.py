@@ -66,6 +66,11 @@ def estimate(successes: int, trials: int, confidence: float = 0.95) -> Estimate:
     return Estimate(successes, trials, low, high)
 
 
+def together(one: Estimate, other: Estimate) -> Estimate:
+    """Return the rate of two sets of trials, which have none in common, as of one."""
+    return estimate(one.successes + other.successes, one.trials + other.trials)
+
+
 def chance_above(one: Estimate, other: Estimate) -> float:
     """Return the chance that the first true rate is above the second, from counts alone.
 

@@ -26,7 +26,7 @@ from enpire.rollout.collection.online import OnlineCollection, recent
 from enpire.rollout.evaluation.comparison import Decision
 from enpire.rollout.evaluation.paired_comparison import PairedComparison
 from enpire.rollout.evaluation.seeds import stream
-from enpire.rollout.evaluation.statistics import chance_above, estimate
+from enpire.rollout.evaluation.statistics import chance_above, together
 from enpire.rollout.fleet.fleet import Fleet
 from enpire.rollout.loop.budget import Budget
 from enpire.rollout.loop.episode_cache import EpisodeCache
@@ -304,17 +304,17 @@ class Loop:
         """Whether the candidate is to replace the incumbent: it is shown to be better, or passes.
 
         One that learned online has episodes of its own. Where these reach the target it is examined
-        first. Where they do not say, with what it missed the target by, that it is likely to be
-        better, robot time is better spent on going on. A learner that has become worse is given up:
-        the next one begins from the incumbent, with all episodes.
+        first. Where they do not say, together with sealed ones that missed the target, that it is
+        likely to be better, robot time is better spent on going on. A learner that has become worse
+        is given up: the next one begins from the incumbent, with all episodes.
         """
         if not is_online(self._recipe(number)):
             return self._compare(number, incumbent, candidate) or self._sealed.passes(candidate)
         latest = recent(self._known.episodes, number, stream(self.settings.seed, "collect", number))
         if latest.rate >= self.settings.target and self._sealed.passes(candidate, latest):
             return True
-        examined = self._decisions.examined(candidate)
-        shown = estimate(latest.successes + examined.successes, latest.trials + examined.trials)
+        sealed = self._decisions.sealed(candidate)
+        shown = together(latest, sealed)
         chance = chance_above(shown, self._decisions.measured(incumbent, number - 1))
         decided = self._decisions.promoted(number)  # of a run killed before its round's end
         if chance >= LIKELY or decided:
@@ -322,7 +322,7 @@ class Loop:
         if decided is not None:
             return False
         worse = chance < WORSE
-        also = " and its sealed ones" if examined.trials else ""
+        also = " and its sealed ones" if sealed.trials else ""
         self._decisions.note(
             number,
             "rejected" if worse else "kept",

@@ -10,7 +10,7 @@ from itertools import islice
 from enpire.rollout.evaluation.comparison import EXTENSION
 from enpire.rollout.evaluation.pairs import enough_pairs
 from enpire.rollout.evaluation.seeds import stream
-from enpire.rollout.evaluation.statistics import estimate
+from enpire.rollout.evaluation.statistics import estimate, together
 from enpire.rollout.loop.episode_cache import EpisodeCache
 from enpire.rollout.loop.settings import LoopSettings
 from enpire.store import EpisodeWriter, LogEntry
@@ -88,13 +88,12 @@ class RoundDecisions:
             for e in self._known.evaluations(name)
             if e.round <= until and (e.round not in settled or e.seed in settled[e.round])
         ]
-        examined = self.examined(name)
-        return estimate(sum(judged) + examined.successes, len(judged) + examined.trials)
+        return together(estimate(sum(judged), len(judged)), self.sealed(name))
 
-    def examined(self, name: str) -> Estimate:
+    def sealed(self, name: str) -> Estimate:
         """Return a policy's success on sealed seeds, as far as that is decided."""
-        sealed = [row for row in self._ledger.sealed() if row.policy == name]
-        return estimate(sum(row.successes for row in sealed), sum(row.trials for row in sealed))
+        rows = [row for row in self._ledger.sealed() if row.policy == name]
+        return estimate(sum(row.successes for row in rows), sum(row.trials for row in rows))
 
     def max_pairs(self, number: int, incumbent: str, candidate: str) -> int:
         """Pairs of a round's comparison: as it was asked for, or as the incumbent's success says.

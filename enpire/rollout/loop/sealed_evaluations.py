@@ -7,7 +7,7 @@ from itertools import islice
 from enpire.environment import Job
 from enpire.rollout.evaluation.sealed import Sealed
 from enpire.rollout.evaluation.seeds import stream
-from enpire.rollout.evaluation.statistics import estimate
+from enpire.rollout.evaluation.statistics import together
 from enpire.rollout.loop import round_decisions
 from enpire.rollout.loop.episode_runner import EpisodeRunner
 from enpire.rollout.loop.round_decisions import RoundDecisions
@@ -69,8 +69,7 @@ class SealedEvaluations:
         self._state.show_success(name, self._known.success(name))
         enough = seen.trials >= round_decisions.ENOUGH
         if collected is not None:
-            successes = seen.successes + collected.successes
-            seen = estimate(successes, seen.trials + collected.trials)
+            seen = together(seen, collected)
         return enough and seen.rate >= target
 
     def _examine(self, name: str) -> None:

@@ -317,13 +317,13 @@ def test_what_missed_the_target_is_compared_only_where_its_sealed_episodes_speak
     successes: int,
     compared: bool,
 ) -> None:
-    def examined(self: round_decisions.RoundDecisions, name: str) -> Estimate:
+    def sealed(self: round_decisions.RoundDecisions, name: str) -> Estimate:
         return estimate(successes, 20) if name == "policy-1" else estimate(0, 0)
 
     def measured(self: round_decisions.RoundDecisions, name: str, until: int) -> Estimate:
         return estimate(16, 20)
 
-    monkeypatch.setattr(round_decisions.RoundDecisions, "examined", examined)
+    monkeypatch.setattr(round_decisions.RoundDecisions, "sealed", sealed)
     monkeypatch.setattr(round_decisions.RoundDecisions, "measured", measured)
     monkeypatch.setattr(loops.SealedEvaluations, "passes", lambda self, *of: False)
     folder = tmp_path / "run"
