@@ -43,14 +43,38 @@ def enough_pairs(incumbent: Estimate, target: float, alpha: float = 0.05) -> int
     The incumbent's success is the mean of what its evaluations leave open (Laplace), and the target
     where that is less: what lies above the target is for a sealed evaluation to say.
     """
+    return _enough(_success(incumbent, target), alpha)
+
+
+def expected_pairs(
+    incumbent: Estimate, target: float, max_pairs: int, alpha: float = 0.05
+) -> float:
+    """Return the mean pairs of a comparison with a candidate that has half of the failures.
+
+    Args:
+        incumbent: see `enough_pairs`; so is target.
+        max_pairs: see `decide`; so is alpha.
+    """
+    win, loss = _halved(_success(incumbent, target))
+    if win + loss <= 0.0:
+        return max_pairs  # nothing tells the two apart
+    return limited_prospect(win, loss, max_pairs, alpha).pairs
+
+
+def _success(incumbent: Estimate, target: float) -> float:
     success = (incumbent.successes + 1) / (incumbent.trials + 2)
-    return _enough(round(min(success, target), DIGITS), alpha)
+    return round(min(success, target), DIGITS)
+
+
+def _halved(success: float) -> tuple[float, float]:
+    """Return how often a candidate with half the failures succeeds alone, and the incumbent."""
+    better = (1.0 + success) / 2.0
+    return better * (1.0 - success), success * (1.0 - better)
 
 
 @cache
 def _enough(success: float, alpha: float) -> int:
-    better = (1.0 + success) / 2.0
-    win, loss = better * (1.0 - success), success * (1.0 - better)
+    win, loss = _halved(success)
     low, high = LEAST_PAIRS - 1, LEAST_PAIRS
     if win + loss <= 0.0 or prospect(stopping(alpha), win / (win + loss)).promoted <= EVEN:
         return LEAST_PAIRS  # no number of pairs is enough

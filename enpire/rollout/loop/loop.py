@@ -235,7 +235,6 @@ class Loop:
         )
         errors: list[RecipeError] = []
         self.state.begin("collecting and learning", settings.collect, self._known.collected(number))
-        self._pairs.begin(number, self.state.incumbent)
         jobs = self._known.missing(caught(collection.jobs(), errors))
         self._runner.run_out(self.fleet.beside(jobs))
         for error in errors:
@@ -304,9 +303,10 @@ class Loop:
         """Whether the candidate is to replace the incumbent: it is shown to be better, or passes.
 
         One that learned online has episodes of its own. Where these reach the target it is examined
-        first. Where they do not say, together with sealed ones that missed the target, that it is
-        likely to be better, robot time is better spent on going on. A learner that has become worse
-        is given up: the next one begins from the incumbent, with all episodes.
+        first. Robot time is better spent on going on where they do not say, together with sealed
+        ones that missed the target, that it is likely to be better; and where a comparison would
+        take more episodes than were learned from. A learner that has become worse is given up: the
+        next one begins from the incumbent, with all episodes.
         """
         if not is_online(self._recipe(number)):
             return self._compare(number, incumbent, candidate) or self._sealed.passes(candidate)
@@ -317,23 +317,43 @@ class Loop:
         shown = together(latest, sealed)
         chance = chance_above(shown, self._decisions.measured(incumbent, number - 1))
         decided = self._decisions.promoted(number)  # of a run killed before its round's end
-        if chance >= LIKELY or decided:
+        dear = "" if chance < LIKELY else self._too_dear(number, incumbent, candidate)
+        if decided or (chance >= LIKELY and not dear):
             return self._compare(number, incumbent, candidate) or self._sealed.passes(candidate)
         if decided is not None:
             return False
         worse = chance < WORSE
         also = " and its sealed ones" if sealed.trials else ""
+        unlikely = (
+            f"the latest episodes of its learner{also}, {shown}, are above {incumbent} with a "
+            f"chance of {chance:.3f} only"
+        )
         self._decisions.note(
             number,
             "rejected" if worse else "kept",
-            f"{candidate} is not compared: the latest episodes of its learner{also}, {shown}, are "
-            f"above {incumbent} with a chance of {chance:.3f} only; "
+            f"{candidate} is not compared: {dear or unlikely}; "
             + ("another begins from the incumbent" if worse else "it goes on learning"),
             incumbent,
             candidate,
             {"wins": 0, "losses": 0, "ties": 0, "drawn": 0, "better": False},
         )
         return False
+
+    def _too_dear(self, number: int, incumbent: str, candidate: str) -> str:
+        """Return why a comparison is not worth its robot time; empty where it is.
+
+        All comparisons together are to take no more episodes than learners have collected. Near the
+        target a single one may take ten times what teaches a learner to pass it. Whoever sets a
+        limit of pairs has decided that already.
+        """
+        if self.settings.max_pairs:
+            return ""
+        due = 2 * self._decisions.expected_pairs(number, incumbent, candidate)
+        spent, collected = 2 * self._decisions.compared(number), self._online.collected(number)
+        if spent + due <= collected:
+            return ""
+        earlier = f", after {spent} in earlier rounds," if spent else ""
+        return f"that takes {due} episodes on average{earlier} and learners collected {collected}"
 
     def _compare(self, number: int, incumbent: str, candidate: str) -> bool:
         """Both on the same fresh seeds, pair by pair, until the test decides."""

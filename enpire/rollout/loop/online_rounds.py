@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from enpire.improvement.online_process import OnlineProcess
 from enpire.improvement.recipe import ConfiguredRecipe
@@ -41,11 +41,7 @@ class OnlineRounds:
         run has by then.
         """
         first = self._first(number, recipe)
-        earlier = [
-            ids
-            for before in range(first, number)
-            for ids in blocks_of(self._known, before, stream(self._seed, "collect", before))
-        ]
+        earlier = list(self._blocks(range(first, number)))
         if self._process is None or self._of != (recipe.name, first):
             self.close()
             asked = self._asked(recipe, first, self._base(first))
@@ -55,11 +51,20 @@ class OnlineRounds:
                 self._process.hand_over(ids)
         return self._process, len(earlier)
 
+    def collected(self, until: int) -> int:
+        """Return how many episodes all learners were handed, up to the end of a round."""
+        return sum(map(len, self._blocks(range(1, until + 1))))
+
     def close(self) -> None:
         """End what learns; a run that is continued goes on from what it kept."""
         if self._process is not None:
             self._process.close()
             self._process = None
+
+    def _blocks(self, rounds: range) -> Iterator[list[str]]:
+        """Yield the ids of the blocks that were handed over in these rounds, in order."""
+        for number in rounds:
+            yield from blocks_of(self._known, number, stream(self._seed, "collect", number))
 
     def _first(self, number: int, recipe: ConfiguredRecipe) -> int:
         """Return the round in which the learner of round `number` began."""

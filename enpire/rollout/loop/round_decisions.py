@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import islice
 
 from enpire.rollout.evaluation.comparison import EXTENSION
-from enpire.rollout.evaluation.pairs import enough_pairs
+from enpire.rollout.evaluation.pairs import enough_pairs, expected_pairs
 from enpire.rollout.evaluation.seeds import stream
 from enpire.rollout.evaluation.statistics import estimate, together
 from enpire.rollout.loop.episode_cache import EpisodeCache
@@ -95,6 +95,15 @@ class RoundDecisions:
         rows = [row for row in self._ledger.sealed() if row.policy == name]
         return estimate(sum(row.successes for row in rows), sum(row.trials for row in rows))
 
+    def compared(self, before: int) -> int:
+        """Return how many pairs the comparisons of earlier rounds took."""
+        return sum(
+            int(note.numbers[count])
+            for note in self._ledger.decisions()
+            if note.kind in DECIDED and note.round < before and "wins" in note.numbers
+            for count in ("wins", "losses", "ties")
+        )
+
     def max_pairs(self, number: int, incumbent: str, candidate: str) -> int:
         """Pairs of a round's comparison: as it was asked for, or as the incumbent's success says.
 
@@ -115,6 +124,13 @@ class RoundDecisions:
         )
         self.note(number, LIMIT, text, incumbent, candidate, {"max_pairs": most})
         return most
+
+    def expected_pairs(self, number: int, incumbent: str, candidate: str) -> int:
+        """Return how many pairs a round's comparison takes, on average, by what is known before."""
+        settings = self._settings
+        most = self.max_pairs(number, incumbent, candidate)
+        measured = self.measured(incumbent, number - 1)
+        return round(expected_pairs(measured, settings.target, most, settings.alpha))
 
     def _settled(self, number: int, drawn: int) -> set[int]:
         """Seeds of a round's evaluations that are there however often the loop was killed."""

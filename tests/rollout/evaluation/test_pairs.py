@@ -12,7 +12,13 @@ from enpire.rollout.evaluation.comparison import (
     prospect,
     stopping,
 )
-from enpire.rollout.evaluation.pairs import EVEN, LEAST_PAIRS, enough_pairs, limited_prospect
+from enpire.rollout.evaluation.pairs import (
+    EVEN,
+    LEAST_PAIRS,
+    enough_pairs,
+    expected_pairs,
+    limited_prospect,
+)
 from enpire.rollout.evaluation.statistics import estimate
 
 ALPHA = 0.05
@@ -85,3 +91,19 @@ def test_beyond_the_target_it_grows_no_more() -> None:
 
 def test_of_an_incumbent_that_nothing_is_known_of_it_is_the_least() -> None:
     assert enough_pairs(estimate(0, 0), 0.99) == LEAST_PAIRS
+
+
+@pytest.mark.parametrize("successes", [100, 190])
+def test_the_pairs_that_are_expected_are_the_mean_with_a_candidate_of_half_the_failures(
+    successes: int,
+) -> None:
+    incumbent = estimate(successes, 200)
+    most = enough_pairs(incumbent, 0.99)
+    rate = (successes + 1) / 202
+    _, mean = simulated(*chances(rate, (1 + rate) / 2), most, 300)
+    expected = expected_pairs(incumbent, 0.99, most, ALPHA)
+    assert expected == pytest.approx(mean, rel=0.12)
+
+
+def test_where_nobody_can_fail_a_comparison_takes_all_its_pairs() -> None:
+    assert expected_pairs(estimate(10_000, 10_000), 1.0, 100) == 100

@@ -331,3 +331,41 @@ def test_what_missed_the_target_is_compared_only_where_its_sealed_episodes_speak
     texts = [note.text for note in notes(folder, "kept") + notes(folder, "promoted")]
     assert ["is not compared" in text for text in texts] == [not compared]
     assert compared or "of its learner and its sealed ones" in texts[0]
+
+
+@pytest.mark.parametrize(("most", "compared"), [(3, True), (30, False)])
+def test_a_comparison_that_takes_more_episodes_than_were_learned_from_is_left_out(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    patient: None,
+    most: int,
+    compared: bool,
+) -> None:
+    monkeypatch.setattr(loops, "LIKELY", 0.0)
+    monkeypatch.setattr(round_decisions, "expected_pairs", lambda *of: most)
+    monkeypatch.setattr(loops.SealedEvaluations, "passes", lambda self, *of: False)
+    folder = tmp_path / "run"
+    go(folder, Moves(SLOW), Grows(), rounds=1, settings=replace(SETTINGS, max_pairs=0))
+    (text,) = [note.text for note in notes(folder, "kept") + notes(folder, "promoted")]
+    assert ("is not compared: that takes 60 episodes" in text) is not compared
+    with Run.open(folder) as run:
+        evaluated = {e.policy for e in run.episodes(Purpose.EVALUATION)}
+    assert ("policy-1" in evaluated) is compared
+
+
+def test_comparisons_together_take_no_more_episodes_than_were_learned_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patient: None
+) -> None:
+    monkeypatch.setattr(loops, "LIKELY", 0.0)
+    monkeypatch.setattr(loops, "WORSE", 0.0)
+    pairs = iter([10, 20, 20])
+    monkeypatch.setattr(round_decisions, "enough_pairs", lambda *of: 10)
+    monkeypatch.setattr(round_decisions, "expected_pairs", lambda *of: next(pairs))
+    monkeypatch.setattr(loops.SealedEvaluations, "passes", lambda self, *of: False)
+    folder = tmp_path / "run"
+    go(folder, Moves(SLOW), Grows(gain=0.0), rounds=3, settings=replace(SETTINGS, max_pairs=0))
+    texts = [note.text for note in notes(folder, "kept")]
+    assert ["is not compared" in text for text in texts] == [False, True, False]
+    assert (
+        "40 episodes on average, after 20 in earlier rounds, and learners collected 48" in texts[1]
+    )
