@@ -83,7 +83,7 @@ def simulate(
     settings: LoopSettings, rate: float, rng: np.random.Generator, rounds: int = ROUNDS
 ) -> SimulatedEnd:
     """Run one loop of policies that succeed at `rate`."""
-    seeded = replace(settings, seed=int(rng.integers(2**31)))
+    seeded = settings.but(seed=int(rng.integers(2**31)))
     loop = SimulatedLoop(seeded, rate, rounds, rng)
     state = loop.run()
     sealed = sum(e.purpose is Purpose.SEALED for e in loop.episodes)

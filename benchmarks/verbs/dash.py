@@ -8,7 +8,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from enpire.cli.options.parser import Parser, print_json
-from enpire.session.values import positive
+from enpire.option_values import positive
 
 TASK = "pick_cube"
 

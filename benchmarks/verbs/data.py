@@ -9,7 +9,7 @@ from pathlib import Path
 
 from enpire.cli.options.parser import Parser, print_json
 from enpire.errors import UsageError
-from enpire.session.values import positive
+from enpire.option_values import positive
 
 
 def add_options(parser: Parser) -> None:

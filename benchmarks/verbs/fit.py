@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from enpire.cli.options.parser import Parser, print_json
 from enpire.cli.options.twin import arms_of, handling_of
-from enpire.session.values import more_than_zero, natural, positive
+from enpire.option_values import more_than_zero, natural, positive
 
 if TYPE_CHECKING:
     from benchmarks.fit import Draw

@@ -11,8 +11,8 @@ from pathlib import Path
 from enpire.child_environment import child_environment
 from enpire.cli.options.parser import Parser, print_json
 from enpire.errors import EnpireError, UsageError
+from enpire.option_values import positive
 from enpire.session.loop_settings import flag
-from enpire.session.values import positive
 
 REACHED, NOT_REACHED = 0, 3  # exit codes of a loop that has ended by itself
 EPISODES = {"start_episodes": 60, "collect": 100, "sealed_episodes": 100}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from enpire.cli.options.parser import Parser, print_json
-from enpire.session.values import positive
+from enpire.option_values import positive
 
 
 def add_options(parser: Parser) -> None:

@@ -7,7 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from enpire.cli.options.parser import Parser, print_json
-from enpire.session.values import duration, natural
+from enpire.option_values import duration, natural
 
 TASK = "pick_cube"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enpire.cli.options.parser import Parser, print_json
-from enpire.session.values import natural, positive
+from enpire.option_values import natural, positive
 
 if TYPE_CHECKING:
     from benchmarks.policy import LearningSpeed

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from enpire.cli.helpers.children import Children
 from enpire.cli.options.parser import Parser, print_json
 from enpire.errors import EnpireError, LockedError, UsageError
-from enpire.session.values import duration, more_than_zero, natural, positive
+from enpire.option_values import duration, more_than_zero, natural, positive
 
 if TYPE_CHECKING:
     from benchmarks.recipe_table import RecipeLine

@@ -8,7 +8,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from enpire.cli.options.parser import Parser, print_json
-from enpire.session.values import natural, positive
+from enpire.option_values import natural, positive
 
 TRIALS = 143  # of each of seven faults: a thousand in all
 SECONDS = 20.0  # of undisturbed motion

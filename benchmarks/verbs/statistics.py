@@ -6,7 +6,7 @@ from argparse import Namespace
 from dataclasses import asdict
 
 from enpire.cli.options.parser import Parser, print_json
-from enpire.session.values import positive
+from enpire.option_values import positive
 
 
 def add_options(parser: Parser) -> None:
@@ -30,7 +30,7 @@ def run(options: Namespace) -> int:
     from benchmarks.loop_simulation import loop_chance
     from enpire.rollout.loop.settings import LoopSettings
 
-    settings = LoopSettings(task="simulated")
+    settings = LoopSettings.of(task="simulated")
     loops = [loop_chance(settings, rate, options.loops, options.seed) for rate in bench.LOOP_RATES]
     found = bench.report(options.runs, loops, options.seed)
     print(bench.markdown(found))

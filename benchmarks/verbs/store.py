@@ -7,7 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from enpire.cli.options.parser import Parser, print_json
-from enpire.session.values import natural, positive
+from enpire.option_values import natural, positive
 
 
 def add_options(parser: Parser) -> None:

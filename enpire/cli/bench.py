@@ -10,10 +10,10 @@ from types import ModuleType
 
 from enpire.cli.options.parser import Parser, add_start, print_json, task_asked
 from enpire.errors import UsageError
+from enpire.option_values import more_than_zero, positive, seed_number
 from enpire.packs.finder import unknown
 from enpire.session.progress_bar import progress_bar
 from enpire.session.threads import leave_cores_to_physics
-from enpire.session.values import more_than_zero, positive, seed_number
 
 IN_CHECKOUT = (Path(__file__).parents[2] / "benchmarks" / "verbs").is_dir()  # not in wheels
 TWIN = """\

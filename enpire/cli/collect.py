@@ -21,6 +21,7 @@ from enpire.cli.options.parser import (
     task_asked,
 )
 from enpire.errors import UsageError
+from enpire.option_values import HANDS, PAGE, SCRIPT, hands, port, positive, seed_number
 from enpire.packs.finder import GYM
 from enpire.session.backends import Backend
 from enpire.session.graphics import choose_graphics
@@ -28,16 +29,11 @@ from enpire.session.recovery import noted
 from enpire.session.session import require_same, station_facts
 from enpire.session.teleop_options import (
     FIELDS,
-    HELP,
-    PAGE,
-    SCRIPT,
     DeviceRequest,
     TeleopSession,
-    device_name,
     open_teleop,
 )
 from enpire.session.threads import leave_cores_to_physics
-from enpire.session.values import port, positive, seed_number
 
 if TYPE_CHECKING:
     from enpire.environment import Controller, Job, Stations
@@ -64,10 +60,10 @@ def add_options(parser: Parser) -> None:
     add_start(parser)
     parser.add_argument(
         "--teleop",
-        type=device_name,
+        type=hands,
         metavar="WHOSE",
         default=PAGE[0],
-        help=f"whose hands (default keyboard): {HELP}",
+        help=f"whose hands (default keyboard): {HANDS}",
     )
     parser.add_argument("--run", type=Path, metavar="DIR", help="of a new run, or one to add to")
     parser.add_argument("--episodes", type=positive, default=10, metavar="N", help="default 10")

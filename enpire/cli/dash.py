@@ -7,8 +7,8 @@ from pathlib import Path
 
 from enpire.cli.options.parser import Parser
 from enpire.errors import UsageError
+from enpire.option_values import port
 from enpire.session.graphics import choose_graphics
-from enpire.session.values import port
 
 DESCRIPTION = """\
 A page in the browser that grows with a run: stations now, success against robot-hours, rounds or

@@ -9,11 +9,11 @@ from enpire.cli.options.backends import add_arms, add_cluster, backend_of
 from enpire.cli.options.menagerie import add_menagerie, use_menagerie
 from enpire.cli.options.parser import Parser, add_start, add_trust, print_json
 from enpire.cli.options.recovery import add_recovery
+from enpire.option_values import RANDOM, positive, seed_number, spell
 from enpire.session.audience import PERSON
 from enpire.session.graphics import choose_graphics
 from enpire.session.loop_settings import SETTINGS
 from enpire.session.threads import leave_cores_to_physics
-from enpire.session.values import RANDOM, positive, seed_number, spell
 
 DESCRIPTION = """\
 Measure a policy of a run on seeds it has never seen: drawn now, unless --seed asks for the same
@@ -68,6 +68,7 @@ def add_options(parser: Parser) -> None:
     add_arms(parser)
     add_recovery(parser, "when a physical reset has failed")
     add_trust(parser)
+    parser.everyday = ("policy", "episodes", "robots", "seed", "task", "run", "json")
 
 
 def run(options: Namespace) -> int:

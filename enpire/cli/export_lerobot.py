@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from enpire.cli.helpers.progress_bars import leave_bars_out
 from enpire.cli.options.parser import Parser, add_trust
 from enpire.errors import StoreError, UsageError
+from enpire.option_values import natural
 from enpire.packs.finder import GYM
 from enpire.session.graphics import choose_graphics
-from enpire.session.values import natural
 
 if TYPE_CHECKING:
     from enpire.datasets import Layout

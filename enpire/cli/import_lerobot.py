@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from enpire.cli.options.parser import Parser, add_start, task_asked
 from enpire.errors import UsageError
+from enpire.option_values import more_than_zero, natural
 from enpire.packs.finder import AT_JOINTS, GYM, sets_joints
 from enpire.session.graphics import choose_graphics
 from enpire.session.progress_bar import counted, progress_bar
-from enpire.session.values import more_than_zero, natural
 
 if TYPE_CHECKING:
     from enpire.datasets import ArmModel, Shown, TaskInterface

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import Namespace, _ArgumentGroup
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,21 +15,29 @@ from enpire.cli.options.parser import Parser, add_start, add_trust, options_give
 from enpire.cli.options.recovery import add_recovery
 from enpire.cli.options.tracking import add_tracking, require_tracking
 from enpire.errors import UsageError
+from enpire.option_values import (
+    natural,
+    nobody_or_hands,
+    number_or_auto,
+    port,
+    positive,
+    seed_number,
+)
 from enpire.session.audience import Audience
 from enpire.session.graphics import choose_graphics
 from enpire.session.improvement import LoopStart, begin_loop, resume_loop
 from enpire.session.loop_settings import (
     BUDGETS,
+    EVERYDAY,
     FIRST,
+    GROUPS,
     HELPER,
     RECIPE,
     SETTINGS,
     flag,
-    nobody_or_hands,
 )
 from enpire.session.session import INTERRUPTED, NOT_REACHED
 from enpire.session.teleop_options import FIELDS
-from enpire.session.values import natural, number_or_auto, port, positive, seed_number
 
 if TYPE_CHECKING:
     from enpire.store import Run
@@ -68,21 +76,12 @@ def add_options(parser: Parser) -> None:
     for name, (read, shown, line) in BUDGETS.items():
         budgets.add_argument(flag(name), type=read, metavar=shown, help=line)
     add_recovery(parser, "when a physical reset has failed (a resumed run may be given others)")
-    settings = parser.add_argument_group("settings (a task's loop.toml may have other defaults)")
-    for name, (read, default, line) in SETTINGS.items():
-        if read is bool:
-            settings.add_argument(flag(name), action="store_const", const=True, help=line)
-            continue
-        metavar = (
-            "NAME"
-            if read in (str, nobody_or_hands)
-            else "N"
-            if read in (positive, natural, seed_number, number_or_auto)
-            else "X"
+    for title, names in GROUPS.items():
+        group = parser.add_argument_group(
+            title or "settings (a task's loop.toml may have other defaults)"
         )
-        if default:
-            line += f" (default {default})"
-        settings.add_argument(flag(name), type=read, metavar=metavar, help=line)
+        for name in names:
+            _add_setting(group, name)
     parser.add_argument(
         "--port", type=port, default=0, metavar="N", help="of the page that --helper serves"
     )
@@ -93,6 +92,19 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument_group("settings of a helper's device", f"{HELPER}SETTING VALUE: {FIELDS}")
     add_trust(parser)
+    parser.everyday = ("task", "resume", "run", *BUDGETS, *EVERYDAY)
+
+
+def _add_setting(group: _ArgumentGroup, name: str) -> None:
+    """The option of a setting."""
+    read, default, line = SETTINGS[name]
+    if read is bool:
+        group.add_argument(flag(name), action="store_const", const=True, help=line)
+        return
+    counts = read in (positive, natural, seed_number, number_or_auto)
+    metavar = "NAME" if read in (str, nobody_or_hands) else "N" if counts else "X"
+    line += f" (default {default})" if default else ""
+    group.add_argument(flag(name), type=read, metavar=metavar, help=line)
 
 
 def run(options: Namespace) -> int:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from enpire.cli.options.parser import Parser, add_trust, print_json
 from enpire.errors import EnpireError, UsageError
+from enpire.option_values import positive, seed_number
 from enpire.session.graphics import choose_graphics
 from enpire.session.loop_settings import SETTINGS
 from enpire.session.progress_bar import counted
 from enpire.session.threads import leave_cores_to_physics
-from enpire.session.values import positive, seed_number
 
 if TYPE_CHECKING:
     from enpire.environment import StationBackend

@@ -10,8 +10,8 @@ from pathlib import Path
 from enpire.cli.options.menagerie import add_menagerie, use_menagerie
 from enpire.cli.options.parser import Parser, add_start, task_asked
 from enpire.errors import StoreError, UsageError
+from enpire.option_values import any_number, distance, positive, seed_number
 from enpire.session.progress_bar import progress_bar
-from enpire.session.values import any_number, distance, positive, seed_number
 
 DESCRIPTION = """\
 A picture of a task's twin in the middle of a demonstration, without a display (EGL). The view is

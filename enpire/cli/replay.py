@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from enpire.cli.options.parser import Parser
 from enpire.errors import StoreError, UsageError
+from enpire.option_values import any_number, distance, natural, positive
 from enpire.session.graphics import choose_graphics
 from enpire.session.progress_bar import counted, progress_bar
-from enpire.session.values import any_number, distance, natural, positive
 
 if TYPE_CHECKING:
     from enpire.observe.filming import EpisodeReplay

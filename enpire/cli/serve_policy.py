@@ -7,9 +7,9 @@ from argparse import Namespace
 
 from enpire.cli.options.parser import Parser, add_start, add_trust, task_asked
 from enpire.errors import UsageError
+from enpire.option_values import port
 from enpire.session.graphics import choose_graphics
 from enpire.session.signals import interrupt_on_signals
-from enpire.session.values import port
 
 DESCRIPTION = """\
 Answer with a policy's chunks on a websocket, as servers of openpi's do, until Ctrl-C. Elsewhere:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from enpire.cli.helpers.pack_signing import say_unsigned
 from enpire.cli.options.parser import Parser, add_start, add_trust, print_json, task_asked
 from enpire.errors import UsageError
+from enpire.option_values import natural, positive, seed_number
 from enpire.packs.finder import GYM, unknown
 from enpire.session.graphics import choose_graphics
 from enpire.session.loop_settings import SETTINGS
 from enpire.session.progress_bar import counted
 from enpire.session.threads import leave_cores_to_physics
-from enpire.session.values import natural, positive, seed_number
 
 if TYPE_CHECKING:
     from rich.table import Table

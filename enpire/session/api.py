@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from enpire.errors import UsageError
+from enpire.option_values import duration, port, positive, reset_mode, seed_number, spell, verifier
 from enpire.packs.finder import unknown
 from enpire.session.audience import NOBODY, PERSON, Say
 from enpire.session.backends import Backend, open_backend
@@ -24,19 +25,9 @@ from enpire.session.improvement import LoopStart, begin_loop, resume_loop
 from enpire.session.keywords import Reader, as_text, read_keyword, read_path, read_paths
 from enpire.session.loop_settings import BUDGETS, SETTINGS, dotted
 from enpire.session.recorded_run import RecordedRun
+from enpire.session.task_starts import start, task_from
 from enpire.session.threads import cores_left_to_physics
 from enpire.session.tracking import KINDS
-from enpire.session.values import (
-    duration,
-    port,
-    positive,
-    reset_mode,
-    seed_number,
-    spell,
-    start,
-    task_from,
-    verifier,
-)
 from enpire.types import Estimate
 
 if TYPE_CHECKING:
@@ -93,7 +84,7 @@ class EvaluateOptions(PlaceOptions, total=False):
 
 
 class ImproveOptions(PlaceOptions, total=False):
-    """What else a loop may be asked for; `enpire loop --help` says what each one is."""
+    """What else a loop may be asked for; `enpire loop --help-all` says what each one is."""
 
     demonstrator: StrPath
     policy: StrPath | RecordedRun

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from enpire.errors import EnpireError, UsageError
+from enpire.option_values import RANDOM
 from enpire.packs.finder import GYM
 from enpire.session.audience import Audience
 from enpire.session.progress_bar import counted
 from enpire.session.recorded_run import RecordedRun
 from enpire.session.recovery import noted, open_recovery
 from enpire.session.signing import unsigned
-from enpire.session.values import RANDOM, task_from
+from enpire.session.task_starts import task_from
 from enpire.types import Estimate
 
 if TYPE_CHECKING:

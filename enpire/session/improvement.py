@@ -108,8 +108,6 @@ def begin_loop(
         UsageError: There is no such task or recipe, or settings contradict each other.
         EnpireError: The run cannot go on; what was recorded stays.
     """
-    from dataclasses import asdict
-
     from enpire.packs.finder import find
     from enpire.store import Run, default_folder
     from enpire.version import __version__
@@ -143,12 +141,12 @@ def begin_loop(
         given["python"] = os.path.abspath(given["python"])  # links are a virtual environment's
     if "demonstrator" in given:
         given["demonstrator"] = os.path.abspath(given["demonstrator"])
-    settings = LoopSettings(task=task, **given)
+    settings = LoopSettings.of(task, **given)
     require_company(asked, settings)
     if least := least_sealed(settings):
         audience.say(least)
     recipes = _recipes(settings)
-    recovery = start.recover, start.recover_limit, task, settings.reset
+    recovery = start.recover, start.recover_limit, task, settings.environment.reset
     with open_recovery(*recovery):  # wrong ones cost nothing to find
         pass
     stations = stations_for(settings, backend)
@@ -157,11 +155,12 @@ def begin_loop(
     require_warm_start(settings, stations)
     if not foreign:
         _require_symmetry(settings)
-    config = {"enpire": __version__, "loop": asdict(settings), "budget": dict(start.limits)}
+    config = {"enpire": __version__, "loop": settings.values(), "budget": dict(start.limits)}
     with open_helper(settings, stations, start.arms, start.port, audience.say) as people:
         run = Run.create(start.run or default_folder(called), config)
         with run:
-            began = recipes_called(settings.recipe, settings.first_recipe, settings.demonstrator)
+            code = (settings.rounds.recipe, settings.first.first_recipe)
+            began = recipes_called(*code, settings.environment.demonstrator)
             run.ledger.set_facts(station_facts(stations) | began | {"state": "running"})
             warm_start(run, settings, stations)
             limits = start.limits
@@ -220,7 +219,7 @@ def _recipes(settings: LoopSettings) -> tuple[ConfiguredRecipe, ...]:
     """How the first policy is made, then how each round improves it."""
     from enpire.improvement import recipe as recipes
 
-    rounds = recipes.schedule(settings.recipe, settings.recipe_settings)
+    rounds = recipes.schedule(settings.rounds.recipe, settings.rounds.recipe_settings)
     return first(settings, rounds), *rounds
 
 
@@ -240,9 +239,9 @@ def _require(
     from enpire.improvement.online import is_online
     from enpire.rollout.collection.early_stop import require_foresight
 
-    if settings.abort:
+    if settings.rounds.abort:
         require_foresight(stations)
-    of_rounds = [name for name in OF_ROUNDS if getattr(settings, name)]
+    of_rounds = [name for name in OF_ROUNDS if settings.values()[name]]
     for recipe in recipes:
         try:
             recipe.require(stations)
@@ -290,7 +289,7 @@ def _run_session(
 
         return go
 
-    recovery = start.recover, start.recover_limit, settings.task, settings.reset
+    recovery = start.recover, start.recover_limit, settings.task, settings.environment.reset
     with open_recovery(*recovery) as helper:
         figures = run_session(
             run,
@@ -318,4 +317,4 @@ def _require_symmetry(settings: LoopSettings) -> None:
 
     task = settings.task.removesuffix(AT_JOINTS)
     if (find("tasks", task).folder / SYMMETRY).is_file():
-        require_symmetry(build_stations(task, 1, 1, world=settings.world))
+        require_symmetry(build_stations(task, 1, 1, world=settings.environment.world))

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from enpire.errors import UsageError
+from enpire.option_values import duration, spell
 from enpire.real_path import expanded
-from enpire.session.values import duration, spell
 
 Reader = Callable[[Any], Any]
 """Turns a text into a value; `bool` stands for a value that is true or false already."""

@@ -5,36 +5,16 @@ from __future__ import annotations
 import re
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import Field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enpire.errors import PackError, StoreError, UsageError
+from enpire.option_values import AUTO, duration, more_than_zero, natural, number_or_auto
 from enpire.packs.finder import GYM, LOOP
 from enpire.packs.toml import Table
 from enpire.real_path import real_path
-from enpire.rollout.loop.settings import REAL, LoopSettings
-from enpire.session.teleop_options import HELP, device_name
-from enpire.session.values import (
-    bound,
-    choice_of_starts,
-    duration,
-    level,
-    more_than_zero,
-    natural,
-    no_or_one,
-    number_or_auto,
-    of_a_chunk,
-    pace,
-    part,
-    positive,
-    rate,
-    reset_mode,
-    seed_number,
-    share,
-    spell,
-    verifier,
-)
+from enpire.rollout.loop.settings import REAL, LoopSettings, options
 
 if TYPE_CHECKING:
     from enpire.improvement.recipe import ConfiguredRecipe
@@ -46,66 +26,25 @@ HELPER = "--helper."  # and of a helper's teleoperator
 KIND = "policy"  # setting of a first recipe: the kind of policy that it makes
 
 
-def nobody_or_hands(text: str) -> str:
-    """Read a device as `device_name` does, or empty for nobody."""
-    return text and device_name(text)
+def _option(each: Field[Any]) -> tuple[Callable[[str], Any], str, str]:
+    """A setting as an option: what reads it, its default as `--help` shows it, what it is."""
+    read, default = each.metadata["read"], each.default
+    if read is number_or_auto:
+        shown = AUTO
+    elif read is bool:
+        shown = ""
+    else:
+        shown = f"{default:g}" if isinstance(default, float) else str(default)
+    return read, shown, each.metadata["help"]
 
 
-READERS: dict[str, Callable[[str], Any]] = {
-    "python": str,
-    "success": str,
-    "demonstrator": str,
-    "reset": reset_mode,
-    "world": str,
-    "robots": positive,
-    "seed": seed_number,
-    "target": rate,
-    "recipe": str,
-    "first_recipe": str,
-    "policy": str,
-    "demonstrations_of": str,
-    "demonstrations": positive,
-    "demonstration_starts": choice_of_starts,
-    "start_episodes": positive,
-    "collect": positive,
-    "exploration": share,
-    "execute": of_a_chunk,
-    "history": positive,
-    "max_pairs": number_or_auto,
-    "sealed_episodes": positive,
-    "target_bound": bound,
-    "verify": verifier,
-    "images": natural,
-    "vary_looks": bool,
-    "abort": bool,
-    "helper": nobody_or_hands,
-    "alpha": level,
-    "staleness": no_or_one,
-    "collect_share": part,
-    "pace": pace,
-    "reset_time": spell,
-    "latency": spell,
-    "fault_every": spell,
-    "repair_time": spell,
-}
-"""What reads a setting's text, in the order in which `--help` lists them."""
+GROUPS = {title: [each.name for each in of] for title, of in options().items()}
+"""Names of settings by what they are about, as `--help-all` lists them; those of no group by ""."""
 
+SETTINGS = {each.name: _option(each) for of in options().values() for each in of}
 
-def _options() -> Iterator[tuple[str, tuple[Callable[[str], Any], str, str]]]:
-    """Each setting as an option: type, default as `--help` shows it, what it is."""
-    known = {each.name: each for each in fields(LoopSettings)}
-    for name, read in READERS.items():
-        default, line = known[name].default, known[name].metadata["help"]
-        if name == "helper":
-            line += f": {HELP}"
-        if read is number_or_auto:
-            shown = "auto"
-        else:
-            shown = f"{default:g}" if isinstance(default, float) else str(default)
-        yield name, (read, "" if read is bool else shown, line)
-
-
-SETTINGS = dict(_options())
+EVERYDAY = [each.name for of in options().values() for each in of if each.metadata["everyday"]]
+"""Settings that the short help lists."""
 
 BUDGETS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "max_time": (duration, "TIME", "on the clock, all starts of the run together: 90s, 30m, 10h"),
@@ -205,7 +144,7 @@ COMPANY = (  # a setting that does nothing without another
 def require_company(given: Mapping[str, Any], settings: LoopSettings) -> None:
     """Raise UsageError for a setting that is given and would do nothing."""
     for name, other, value in COMPANY:
-        if given.get(name) and not getattr(settings, other):
+        if given.get(name) and not settings.values()[other]:
             raise UsageError(f"{flag(name)} does nothing without {flag(other)} {value}: give both")
 
 
@@ -234,13 +173,13 @@ def first(settings: LoopSettings, rounds: Sequence[ConfiguredRecipe] = ()) -> Co
     """
     from enpire.improvement import recipe as recipes
 
-    found = recipes.find(settings.first_recipe)  # one, no schedule
-    own = settings.first_recipe_settings
+    found = recipes.find(settings.first.first_recipe)  # one, no schedule
+    own = settings.first.first_recipe_settings
     kind = rounds[0].begins_from if rounds else ""
     if kind and hasattr(found.recipe, KIND):
         own = {KIND: kind} | own
     try:
-        (made,) = recipes.schedule(settings.first_recipe, own)
+        (made,) = recipes.schedule(settings.first.first_recipe, own)
     except UsageError as error:
         raise UsageError(str(error).replace(RECIPE, FIRST)) from None
     return made
@@ -254,13 +193,13 @@ def least_sealed(settings: LoopSettings) -> str:
     """
     from enpire.rollout.evaluation.sealed_rule import SealedRule
 
-    asked = settings.sealed_episodes
-    rule = SealedRule.of(settings.target, asked, bound=settings.target_bound)
+    asked = settings.evaluation.sealed_episodes
+    rule = SealedRule.of(settings.evaluation.target, asked, bound=settings.evaluation.target_bound)
     if rule.least <= asked:
         return ""
     return (
         f"a sealed evaluation takes at least {rule.least} episodes, not {asked}: fewer cannot "
-        f"show a target of {settings.target:g}, even without a failure"
+        f"show a target of {settings.evaluation.target:g}, even without a failure"
     )
 
 
@@ -284,7 +223,7 @@ def read_settings(run: Run) -> LoopSettings:
                     f"{run.folder} collects with {flag(name)}, which this version does not: go on "
                     "with the version that began it"
                 )
-        return LoopSettings(**(EARLIER | said))
+        return LoopSettings.of(**(EARLIER | said))
     except (KeyError, TypeError) as error:
         raise StoreError(
             f"{run.folder / 'config.toml'} is not that of a loop ({error}): take that of a copy"

@@ -43,25 +43,25 @@ def stations_for(settings: LoopSettings, where: Backend) -> StationBackend:
     from enpire.environment.core.policy_cameras import require_size
     from enpire.rollout.fleet.conditions import ConditionedStations, Conditions
 
-    require_size(settings.images)
+    require_size(settings.vision.images)
 
     conditions = Conditions(
-        **{each.name: getattr(settings, each.name) for each in fields(Conditions)}
+        **{each.name: getattr(settings.delays, each.name) for each in fields(Conditions)}
     )
-    if not isinstance(where, LocalBackend) and (conditions or settings.pace == REAL):
+    if not isinstance(where, LocalBackend) and (conditions or settings.delays.pace == REAL):
         raise UsageError("--pace real and what goes with it are for this machine: no --cluster")
     order = Order(
         settings.task,
-        settings.python,
-        settings.success,
-        ResetMode(settings.reset),
-        settings.verify,
-        settings.images,
-        settings.world,
-        settings.vary_looks,
-        settings.demonstrator,
+        settings.environment.python,
+        settings.environment.success,
+        ResetMode(settings.environment.reset),
+        settings.vision.verify,
+        settings.vision.images,
+        settings.environment.world,
+        settings.vision.vary_looks,
+        settings.environment.demonstrator,
     )
-    stations = where.stations(order, settings.robots)
+    stations = where.stations(order, settings.environment.robots)
     return ConditionedStations(stations, conditions, settings.seed) if conditions else stations
 
 
@@ -132,7 +132,7 @@ def run_session(
     def interrupt() -> None:
         budget.interrupted = True
 
-    real = settings.pace == REAL
+    real = settings.delays.pace == REAL
     base = (WallClock if real else where.clock)(
         max((interval.end_s for interval in ledger.intervals()), default=0.0)
     )

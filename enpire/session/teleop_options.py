@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import time
-from argparse import ArgumentTypeError
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -12,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enpire.errors import UsageError
+from enpire.option_values import LEROBOT, SCRIPT
 from enpire.session.audience import Say, say_at_once
 
 if TYPE_CHECKING:
@@ -23,13 +22,6 @@ if TYPE_CHECKING:
     from enpire.rollout.fleet.clock import Clock
     from enpire.rollout.loop.settings import LoopSettings
 
-PAGE = ("keyboard", "gamepad")
-SCRIPT = "script"
-LEROBOT = "lerobot"
-HELP = (
-    "keyboard or gamepad (the page takes either), script (the task's, in a person's place), "
-    "lerobot:TYPE (a teleoperator of LeRobot's), lerobot (the station file's)"
-)
 LEADER = "leader"  # of a teleoperator's settings, the one that is not LeRobot's
 FIELDS = (
     f"fields of its LeRobot config, as port and id; {LEADER} ROBOT: the robot pack that a leader "
@@ -37,18 +29,11 @@ FIELDS = (
 )
 
 
-def device_name(text: str) -> str:
-    """One of those that `HELP` says."""
-    if text not in (*PAGE, SCRIPT, LEROBOT) and not re.fullmatch(rf"{LEROBOT}:\w+", text):
-        raise ArgumentTypeError(f"{text!r} are no hands: {HELP}")
-    return text
-
-
 @dataclass(frozen=True, slots=True)
 class DeviceRequest:
     """Hands that are asked for.
 
-    whose: as `device_name` has it. settings: of a teleoperator, as `FIELDS` says. files: of
+    whose: as `option_values.hands` has it. settings: of a teleoperator, as `FIELDS` says. files: of
     stations with arms. port: of the page. leaves: whether a person may leave, and then is asked
     for nothing.
     """
@@ -165,13 +150,13 @@ def require_helper(
     from enpire.environment import Stations
 
     needy = next((recipe.name for recipe in recipes if recipe.needs_helper), None)
-    if not settings.helper:
+    if not settings.assistance.helper:
         if needy:
             raise UsageError(f"{needy} is to have a helper correct: --helper says who")
-        if settings.helper_settings:
+        if settings.assistance.helper_settings:
             raise UsageError("settings of a helper without one: --helper says who")
         return
-    if settings.abort:
+    if settings.rounds.abort:
         raise UsageError("--abort ends the episodes that --helper helps: leave one of them out")
     if not isinstance(_inner(stations), Stations):
         raise UsageError("--helper is for stations of a task pack on this machine")
@@ -188,13 +173,14 @@ def open_helper(
     """Who helps in a loop, if anybody does; raises as `open_teleop`."""
     from enpire.environment import Stations
 
-    if port and not settings.helper:
+    if port and not settings.assistance.helper:
         raise UsageError("--port is of the page that --helper serves: give both")
     inner = _inner(stations)
-    if not settings.helper or not isinstance(inner, Stations):
+    if not settings.assistance.helper or not isinstance(inner, Stations):
         yield None
         return
-    wanted = DeviceRequest(settings.helper, settings.helper_settings, files, port, leaves=True)
+    asked = settings.assistance
+    wanted = DeviceRequest(asked.helper, asked.helper_settings, files, port, leaves=True)
     with open_teleop(wanted, inner, say) as found:
         yield found
 

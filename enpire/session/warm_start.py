@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enpire.errors import UsageError
+from enpire.option_values import RANDOM
 from enpire.packs.finder import GYM, sets_joints
-from enpire.session.values import RANDOM
 
 if TYPE_CHECKING:
     from enpire.environment import StationBackend
@@ -89,12 +89,12 @@ def require_warm_start(settings: LoopSettings, stations: StationBackend) -> None
     Raises:
         StoreError, PolicyError: they are not there, or not for these stations.
     """
-    if settings.demonstrations_of:
+    if settings.first.demonstrations_of:
         from enpire.rollout.collection.import_demonstrations import demonstrations
 
-        demonstrations(Path(settings.demonstrations_of), stations)
-    if settings.policy:
-        _fitting(settings.policy, stations)
+        demonstrations(Path(settings.first.demonstrations_of), stations)
+    if settings.first.policy:
+        _fitting(settings.first.policy, stations)
 
 
 def warm_start(run: Run, settings: LoopSettings, stations: StationBackend) -> None:
@@ -102,16 +102,16 @@ def warm_start(run: Run, settings: LoopSettings, stations: StationBackend) -> No
 
     Raises as `require_warm_start`.
     """
-    if settings.demonstrations_of:
+    if settings.first.demonstrations_of:
         from enpire.rollout.collection.import_demonstrations import adopt
 
-        adopt(run, Path(settings.demonstrations_of), stations)
+        adopt(run, Path(settings.first.demonstrations_of), stations)
     from enpire.rollout.loop.round_decisions import POLICY
 
-    if settings.policy and run.ledger.policy(f"{POLICY}-0") is None:
+    if settings.first.policy and run.ledger.policy(f"{POLICY}-0") is None:
         from enpire.policies import metadata
 
-        policy = _fitting(settings.policy, stations)
+        policy = _fitting(settings.first.policy, stations)
         tensors, said = policy.tensors(), metadata(policy)
         run.save_policy(f"{POLICY}-0", tensors, said, recipe=GIVEN, state="incumbent")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -13,7 +11,7 @@ from enpire.rollout.loop.settings import LoopSettings
 
 # As a loop is by default, but for what is looked at before a policy is examined: the less that is,
 # the more policies are examined that only seem to be good, and the sooner a simulation is over.
-HASTY = LoopSettings(task="simulated", start_episodes=60, max_pairs=10)
+HASTY = LoopSettings.of(task="simulated", start_episodes=60, max_pairs=10)
 
 
 @pytest.mark.medium
@@ -44,6 +42,6 @@ def test_a_simulated_loop_compares_promotes_and_examines_as_a_loop_does() -> Non
 
 @pytest.mark.parametrize("rate", [0.0, 1.0])
 def test_policies_that_always_fail_or_succeed(rate: float) -> None:
-    settings = replace(HASTY, target=0.9, sealed_episodes=10)
+    settings = HASTY.but(target=0.9, sealed_episodes=10)
     end = simulate(settings, rate, np.random.default_rng(0), rounds=2)
     assert (end.reached, end.attempts, end.sealed) == ((True, 1, 27) if rate else (False, 0, 0))

@@ -12,7 +12,6 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from enpire.cli import main
 from enpire.cli.command_line import INTERRUPTED
 from enpire.cli.helpers.summary import resume_command
 from enpire.cli.verbs import VERBS
-from enpire.session.loop_settings import SETTINGS
+from enpire.session.loop_settings import SETTINGS, flag
 from enpire.store import Run
 from enpire.types import Episode, Outcome, Purpose, Verdict
 
@@ -83,8 +82,32 @@ def test_loop_options_are_the_settings() -> None:
     from enpire.rollout.loop.settings import LoopSettings
 
     apart = ("task", "recipe_settings", "first_recipe_settings", "helper_settings")
-    declared = {f.name: f.default for f in fields(LoopSettings) if f.name not in apart}
+    declared = {name: of for name, of in LoopSettings.of("t").values().items() if name not in apart}
     assert {name: read(text) for name, (read, text, _) in SETTINGS.items()} == declared
+
+
+def test_the_short_help_of_a_loop_fits_a_screen_and_says_where_the_rest_is(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["loop", "--help"]) == 0
+    short = capsys.readouterr().out
+    assert len(short.splitlines()) <= 50
+    assert "--robots N" in short
+    assert "--alpha" not in short
+    assert "enpire loop --help-all" in short
+    assert main(["loop", "--help-all"]) == 0
+    whole = capsys.readouterr().out
+    assert all(f"{flag(name)} " in whole for name in SETTINGS)
+    assert "when a policy is promoted" in whole
+
+
+def test_the_whole_help_of_a_verb_with_few_options_is_its_help(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["tasks", "--help"]) == 0
+    short = capsys.readouterr().out
+    assert main(["tasks", "--help-all"]) == 0
+    assert capsys.readouterr().out == short
 
 
 @pytest.mark.parametrize(
@@ -134,7 +157,7 @@ def test_bad_usage_is_one_line_and_exit_2(
     ("text", "seconds"), [("90s", 90), ("30m", 1800), ("10h", 36000), ("1h30m", 5400), ("0.5m", 30)]
 )
 def test_durations(text: str, seconds: float) -> None:
-    from enpire.session.values import duration
+    from enpire.option_values import duration
 
     assert duration(text) == seconds
 

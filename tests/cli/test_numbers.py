@@ -16,7 +16,7 @@ from enpire.cli import main
 from enpire.cli.options.parser import Parser
 from enpire.cli.verbs import VERBS
 from enpire.errors import UsageError
-from enpire.session.values import LARGEST, MOST
+from enpire.option_values import LARGEST, MOST
 
 TEXT = ("str", "Path")  # what these read is no number
 BELOW = ("-1", "-0.5")

@@ -6,7 +6,6 @@ With `coded` after it, agents bring code too, and no policy is good enough to en
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from enpire.evolution.experiments import unbiased_estimate
@@ -34,7 +33,7 @@ def main() -> None:
     with SubprocessTrainer() as trainer:
         if sys.argv[2:] == ["coded"]:
             others = [Coder(name, texts) for name, texts in CODED.items()]
-            endless = replace(TINY, target=1.01)
+            endless = TINY.but(target=1.01)
             go(Path(sys.argv[1]), PLAN, Lines(), endless, others=others, trainer=trainer)
         else:
             go(Path(sys.argv[1]), PLAN, Lines(), trainer=trainer)

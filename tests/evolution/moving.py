@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from tests.environment.reach import reach_stations
 from tests.improvement.here import Here
 
 SLOW, FAST = 0.3, 1.0  # reaches about half of the goals in time; reaches all
-TINY = LoopSettings(
+TINY = LoopSettings.of(
     task="reach",
     robots=2,
     seed=1,
@@ -153,7 +153,7 @@ def config(settings: LoopSettings, agents: int = 1) -> dict[str, Any]:
         "confinement": "no programs of their own",
         "agents": f"listed:{agents}",
     }
-    return {"loop": asdict(settings), "campaign": campaign}
+    return {"loop": settings.values(), "campaign": campaign}
 
 
 def go(
@@ -181,7 +181,7 @@ def go(
         else Run.create(folder, config(settings, len(plans) + len(others) or 1))
     )
     with run, EpisodeWriter(run) as writer:
-        stations = reach_stations(settings.robots)
+        stations = reach_stations(settings.environment.robots)
         limit = budget or Budget()
         fleet = Fleet(stations, writer, limit.spent, steps.step)
         if steps.deadly:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +23,7 @@ from tests.environment.reach import reach_stations
 from tests.environment.tuned import Tuned
 from tests.improvement.here import Here
 
-SETTINGS = LoopSettings(
+SETTINGS = LoopSettings.of(
     task="reach",
     robots=3,
     seed=1,
@@ -44,7 +43,7 @@ def go(folder: Path, rounds: int, until: int = 10**9) -> LoopState | None:
     run = Run.open(folder, writable=True) if exists else Run.create(folder, {"task": "reach"})
     seen: list[object] = []
     with run, EpisodeWriter(run) as writer:
-        stations = reach_stations(SETTINGS.robots, task=Tuned())
+        stations = reach_stations(SETTINGS.environment.robots, task=Tuned())
         budget = Budget(rounds=rounds)
         fleet = Fleet(
             stations, writer, lambda robot_s: "enough" if len(seen) >= until else None, seen.append
@@ -114,7 +113,7 @@ def test_a_task_without_a_script() -> None:
 
 
 def test_too_few_episodes_for_a_generation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(globals(), "SETTINGS", replace(SETTINGS, collect=5))
+    monkeypatch.setitem(globals(), "SETTINGS", SETTINGS.but(collect=5))
     go(tmp_path / "run", 1)
     with Run.open(tmp_path / "run") as run:
         (note,) = [n for n in run.ledger.decisions() if n.kind == "rejected"]

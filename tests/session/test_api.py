@@ -239,7 +239,12 @@ def test_keywords_are_the_options_of_the_command_line(
 ) -> None:
     parser = Parser(verb, "")
     importlib.import_module(f"enpire.cli.{module}").add_options(parser)
-    options = {action.dest for action in parser._actions} - {"help", "json", "menagerie"}
+    options = {action.dest for action in parser._actions} - {
+        "help",
+        "help_all",
+        "json",
+        "menagerie",
+    }
     named = {
         n for n, p in inspect.signature(call).parameters.items() if p.kind is not p.VAR_KEYWORD
     }

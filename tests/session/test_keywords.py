@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from enpire.errors import UsageError
+from enpire.option_values import duration, number_or_auto, positive, share, spell
 from enpire.session.keywords import Reader, as_text, read_keyword, read_path, read_paths
-from enpire.session.values import duration, number_or_auto, positive, share, spell
 
 
 @pytest.mark.parametrize(

@@ -103,14 +103,14 @@ def test_settings_of_a_recipe_do_not_count_for_another() -> None:
     [(0.99, 20, "297"), (0.9, 20, "27"), (0.99, 300, ""), (0.5, 3, "")],
 )
 def test_too_few_sealed_episodes_are_said(target: float, episodes: int, least: str) -> None:
-    said = least_sealed(LoopSettings("t", target=target, sealed_episodes=episodes))
+    said = least_sealed(LoopSettings.of("t", target=target, sealed_episodes=episodes))
     assert (f"takes at least {least} episodes, not {episodes}" in said) == bool(least)
     assert bool(said) == bool(least)
 
 
 def test_a_lower_bound_of_1_cannot_be_asked_for() -> None:
     with pytest.raises(UsageError, match="no lower bound can be 1"):
-        least_sealed(LoopSettings("t", target=1.0, target_bound="lower"))
+        least_sealed(LoopSettings.of("t", target=1.0, target_bound="lower"))
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_lower_bound_of_1_cannot_be_asked_for() -> None:
 def test_the_first_policy_is_of_the_kind_that_the_first_round_begins_from(
     rounds: str, said: dict[str, str], kind: str
 ) -> None:
-    made = first(LoopSettings("t", first_recipe_settings=said), schedule(rounds, {})).recipe
+    made = first(LoopSettings.of("t", first_recipe_settings=said), schedule(rounds, {})).recipe
     assert isinstance(made, BehaviourCloning)
     assert made.policy == kind
 
@@ -139,7 +139,7 @@ def test_no_task_of_ours_has_a_script_in_the_place_of_what_learns(task: str) -> 
 def test_a_task_that_says_nothing_has_what_learns_online(tmp_path: Path) -> None:
     (tmp_path / "task.py").touch()
     given = merged(of_task(find("tasks", str(tmp_path))), {})
-    assert is_online(find_recipe(LoopSettings("t", **given).recipe))
+    assert is_online(find_recipe(LoopSettings.of("t", **given).rounds.recipe))
 
 
 def test_settings_of_an_earlier_version_are_read(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_settings_of_an_earlier_version_are_read(tmp_path: Path) -> None:
     """
     said = {"task": "t", "seed": 3, "allocate": False, "hard": 0.0}
     with Run.create(tmp_path / "off", {"loop": said}) as run:
-        assert read_settings(run) == LoopSettings("t", seed=3, demonstration_starts="drawn")
+        assert read_settings(run) == LoopSettings.of("t", seed=3, demonstration_starts="drawn")
     with (
         Run.create(tmp_path / "on", {"loop": said | {"hard": 0.25}}) as run,
         pytest.raises(StoreError, match="collects with --hard"),

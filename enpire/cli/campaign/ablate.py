@@ -18,11 +18,11 @@ from enpire.cli.helpers.children import Children
 from enpire.cli.helpers.summary import program
 from enpire.cli.options.parser import Parser, add_start, finite, options_given, print_json
 from enpire.errors import EnpireError, UsageError
+from enpire.option_values import duration, positive
 from enpire.session.backends import LocalBackend
 from enpire.session.graphics import choose_graphics
 from enpire.session.loop_settings import FIRST, RECIPE, flag
 from enpire.session.session import NOT_REACHED, stations_for
-from enpire.session.values import duration, positive
 
 if TYPE_CHECKING:
     from enpire.evolution.ablation.ablation import (
@@ -186,7 +186,7 @@ def _campaign(options: Namespace, one: Mapping[str, str]) -> dict[str, Any]:
 def _bench(
     options: Namespace, settings: LoopSettings, limits: dict[str, Any], arms: Sequence[AblationArm]
 ) -> AblationBench:
-    from dataclasses import asdict, replace
+    from dataclasses import replace
 
     from enpire.evolution.ablation.ablation import AblationBench
     from enpire.evolution.agents.search_space import repertoire
@@ -202,7 +202,7 @@ def _bench(
         replace(arm, campaign={**arm.campaign, "repertoire": recipes})
         for arm, recipes in zip(arms, chosen, strict=True)
     ]
-    said = asdict(settings)
+    said = settings.values()
     first = said.pop("seed")
     return AblationBench(
         options.folder or Path("runs") / f"ablate-{find('tasks', settings.task).name}",
@@ -246,8 +246,9 @@ class BenchCommands:
     def measure(self, cell: AblationCell, policy: str, drawn: CommonSeeds, folder: Path) -> bool:
         """See `BenchRunner`."""
         words = ["eval", "--policy", f"{cell.run}:{policy}", "--episodes", str(drawn.episodes)]
-        words += ["--seed", str(drawn.entropy), "--robots", str(self.settings.robots)]
-        words += ["--reset", self.settings.reset, "--verify", self.settings.verify]
+        where, seen = self.settings.environment, self.settings.vision
+        words += ["--seed", str(drawn.entropy), "--robots", str(where.robots)]
+        words += ["--reset", where.reset, "--verify", seen.verify]
         return self._run(cell.run, [*words, "--run", str(folder)], str(cell))
 
     def stop(self) -> None:
@@ -277,9 +278,9 @@ def _words(
         "task": settings.task,
         "command": shlex.join([program(), *sys.argv[1:]]),
         "budget": " ".join(_flags(limits)),
-        "robots": settings.robots,
+        "robots": settings.environment.robots,
         "episodes": options.episodes,
-        "target": settings.target,
+        "target": settings.evaluation.target,
         "versions": ", ".join(f"{name} {version}" for name, version in versions().items()),
     }
 

@@ -51,7 +51,7 @@ def repertoire(settings: LoopSettings, stations: StationBackend) -> str:
     from enpire.improvement import recipe as recipes
 
     found: list[str] = []
-    for name in ("replay_bc", *settings.recipe.split(","), "rlpd", "bc"):
+    for name in ("replay_bc", *settings.rounds.recipe.split(","), "rlpd", "bc"):
         with suppress(UsageError):
             recipes.find(name).require(stations)
             found.append(name)

@@ -28,6 +28,7 @@ from enpire.cli.helpers.summary import program
 from enpire.cli.options.parser import Parser, add_trust, options_given, print_notes, task_asked
 from enpire.cli.options.tracking import add_tracking, require_tracking
 from enpire.errors import StoreError, UsageError
+from enpire.option_values import duration, more_than_zero, natural, positive, tokens
 from enpire.packs.finder import GYM
 from enpire.real_path import real_path
 from enpire.session.audience import Audience
@@ -46,7 +47,7 @@ from enpire.session.loop_settings import (
     read_settings,
 )
 from enpire.session.session import exit_code, require_same, run_session, station_facts, stations_for
-from enpire.session.values import STARTS, duration, more_than_zero, natural, positive, tokens
+from enpire.session.task_starts import STARTS
 
 if TYPE_CHECKING:
     from enpire.environment import StationBackend
@@ -165,6 +166,8 @@ def add_options(parser: Parser) -> None:
         f"{RECIPE}SETTING VALUE; enpire recipes show NAME lists them",
     )
     add_trust(parser)
+    everyday = "task", "resume", "run", "agents", "repertoire", "robots", "seed", "target"
+    parser.everyday = (*everyday, *BUDGETS)
 
 
 def run(options: Namespace) -> int:
@@ -207,7 +210,6 @@ def _origins(said: Sequence[str]) -> tuple[str | None, Path | None]:
 def _begin(
     options: Namespace, given: dict[str, Any], limits: dict[str, Any], learned: Path | None
 ) -> int:
-    from dataclasses import asdict
 
     from enpire.evolution.campaign.agent import team
     from enpire.observe.trust import recipes_called
@@ -225,7 +227,7 @@ def _begin(
         campaign |= {"carried": elsewhere.origin, "repertoire": both}
     config = {
         "enpire": __version__,
-        "loop": asdict(settings),
+        "loop": settings.values(),
         "campaign": campaign | {"command": [program(), *sys.argv[1:]]},
         "budget": limits,
     }
@@ -237,7 +239,7 @@ def _begin(
         if elsewhere is not None:
             elsewhere.write(run.folder)
         members = open_pool(named, programs, run, settings, limits)
-        began = recipes_called(settings.recipe, settings.first_recipe)
+        began = recipes_called(settings.rounds.recipe, settings.first.first_recipe)
         run.ledger.set_facts(station_facts(stations) | began | {"state": "running"})
         return _run_session(run, settings, members, stations, limits, options)
 
@@ -263,7 +265,7 @@ def settings_of(options: Namespace, given: dict[str, Any]) -> LoopSettings:
     given = {"max_pairs": int(OPTIONS["max_pairs"][1])} | merged(of_task(pack), given)
     if os.sep in task:
         task = str(real_path(task))
-    settings = LoopSettings(task=task, **given)
+    settings = LoopSettings.of(task, **given)
     if least := least_sealed(settings):
         print(least)
     return settings

@@ -13,20 +13,30 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from enpire.errors import UsageError
 from enpire.packs.finder import unknown
 from enpire.real_path import expanded
-from enpire.session.values import STARTS, task_from
+from enpire.session.task_starts import STARTS, task_from
 
 if TYPE_CHECKING:
     from enpire.store import Run
+
+
+class _HelpAll(argparse.Action):
+    """Prints all of the help."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        print(parser.format_help(), end="")
+        parser.exit()
 
 
 class Parser(argparse.ArgumentParser):
     """A parser that raises UsageError, and knows the nearest option.
 
     gathers: what options begin with that the parser need not know, `--recipe.` for one; what they
-    say is then in `gathered`, by that beginning, text by the rest of their names.
+    say is then in `gathered`, by that beginning, text by the rest of their names. everyday: what
+    `--help` lists, by the names of its values, where the rest is left to `--help-all`.
     """
 
     gathers: tuple[str, ...] = ()
+    everyday: tuple[str, ...] = ()
 
     def __init__(self, prog: str, description: str, epilog: str = "") -> None:
         super().__init__(
@@ -36,6 +46,19 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
+        self.add_argument("--help-all", action=_HelpAll, nargs=0, help=argparse.SUPPRESS)
+
+    def print_help(self, file: Any = None, everyday: bool = True) -> None:
+        """Print the help; everyday: without the options that few need, if the verb has any."""
+        if not (everyday and self.everyday):
+            super().print_help(file)
+            return
+        short = Parser(self.prog, self.description or "")
+        for each in self._actions:
+            if each.dest in self.everyday:
+                short._add_action(each)
+        argparse.ArgumentParser.print_help(short, file)
+        print(f"\nThere are more: {self.prog} --help-all", file=file)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse as argparse does; raises UsageError, for an argument without a letter too."""

@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from enpire.cli.options.parser import Parser
+from enpire.option_values import duration
 from enpire.session.recovery import open_recovery
-from enpire.session.values import duration
 
 if TYPE_CHECKING:
     from enpire.rollout.fleet.recovery import Recovery

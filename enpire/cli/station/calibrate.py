@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from enpire.cli.options.parser import Parser, print_json
 from enpire.errors import SafetyError, UsageError
+from enpire.option_values import more_than_zero, positive
 from enpire.session.progress_bar import counted, progress_bar
-from enpire.session.values import more_than_zero, positive
 
 if TYPE_CHECKING:
     from enpire.calibration.board import CharucoBoard

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from enpire.cli.options.parser import Parser
 from enpire.errors import SafetyError, UsageError
+from enpire.option_values import more_than_zero, natural, seed_number
 from enpire.session.progress_bar import progress_bar
-from enpire.session.values import more_than_zero, natural, seed_number
 
 DESCRIPTION = """\
 pause, resume RUN N: take a station of a running loop out of work after its episode, or put one back

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from enpire.cli.options.parser import Parser
 from enpire.errors import SafetyError, UsageError
-from enpire.session.values import more_than_zero
+from enpire.option_values import more_than_zero
 
 if TYPE_CHECKING:
     from enpire.drivers.lerobot.leader import Leader

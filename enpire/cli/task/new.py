@@ -17,8 +17,8 @@ from enpire.cli.task.pack_template import (
     write_template,
 )
 from enpire.errors import UsageError
+from enpire.option_values import duration, more_than_zero, tokens
 from enpire.packs.finder import LOOP, unknown
-from enpire.session.values import duration, more_than_zero, tokens
 
 DESCRIPTION = """\
 task NAME: ./tasks/NAME, made from the shortest task there is for the robot. It runs as it stands,

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from enpire.cli.options.parser import Parser, add_start, print_json, task_asked
 from enpire.errors import EnpireError, PackError, UsageError
+from enpire.option_values import positive
 from enpire.packs.finder import AT_JOINTS, AT_START, sets_joints, unknown
 from enpire.session.graphics import choose_graphics
-from enpire.session.values import positive
 
 if TYPE_CHECKING:
     from enpire.certification.examination import Counts, TaskExamination

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from enpire.cli.options.parser import Parser
 from enpire.cli.options.twin import add_arms, add_task, arms_of, handling_of
 from enpire.errors import UsageError
-from enpire.session.values import more_than_zero, natural, positive, seed_number
+from enpire.option_values import more_than_zero, natural, positive, seed_number
 
 if TYPE_CHECKING:
     from enpire.identification.arms import ArmsModel, Handling

@@ -16,8 +16,8 @@ from enpire.cli.options.twin import (
     recorded,
 )
 from enpire.errors import UsageError
+from enpire.option_values import natural
 from enpire.session.progress_bar import progress_bar
-from enpire.session.values import natural
 
 if TYPE_CHECKING:
     from enpire.identification.fit import ParameterFit

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from enpire.cli.options.parser import Parser, print_json
 from enpire.cli.options.twin import add_arms, add_recordings, arms_of, recorded
+from enpire.option_values import more_than_zero
 from enpire.session.progress_bar import counted
-from enpire.session.values import more_than_zero
 
 DESCRIPTION = """\
 Replay recorded setpoints to the twin's arms, and say where what they do and what was recorded part:

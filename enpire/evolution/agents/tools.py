@@ -99,19 +99,20 @@ class Tools:
         """What the task is, what a policy sees and does, what is to be reached, and how."""
         campaign = self.campaign
         settings, stations = campaign.settings, campaign.stations
+        goal = settings.evaluation
         known = ", ".join(recipes.names())
         return "\n".join(
             [
-                f"Task {settings.task}: make a policy that succeeds at {settings.target:g} or "
-                f"more, of {settings.sealed_episodes} episodes or more on sealed seeds.",
+                f"Task {settings.task}: make a policy that succeeds at {goal.target:g} or "
+                f"more, of {goal.sealed_episodes} episodes or more on sealed seeds.",
                 f"An observation has {stations.observation_size} entries, an action "
                 f"{stations.action_size}, in [-1, 1], every {stations.period:g} s.",
                 *_entries(stations),
                 "One experiment: state a falsifiable hypothesis and train (a recipe and what "
                 "differs from its usual settings); read its numbers; run_trials; the harness "
                 "compares it with its base on the same fresh seeds and keeps or drops it.",
-                f"A collection has {settings.collect} episodes; a comparison at most "
-                f"{3 * settings.max_pairs} pairs. You have one experiment under way at a time.",
+                f"A collection has {settings.rounds.collect} episodes; a comparison at most "
+                f"{3 * goal.max_pairs} pairs. You have one experiment under way at a time.",
                 f"Recipes: {known}.",
                 CODE,
                 self.status(),

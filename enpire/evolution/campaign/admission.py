@@ -86,7 +86,7 @@ class Admission:
         """Robot time that an experiment may take: its collection, and a comparison [s]."""
         times = [e.times.total for e in self._known.episodes.values()]
         mean = sum(times) / len(times) if times else 0.0
-        return mean * (self._settings.collect + 2 * self._settings.max_pairs)
+        return mean * (self._settings.rounds.collect + 2 * self._settings.evaluation.max_pairs)
 
 
 def _what(experiment: Experiment) -> tuple[object, ...]:

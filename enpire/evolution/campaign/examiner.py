@@ -35,8 +35,8 @@ class Examiner:
         """run_out: has jobs run, at a share of robot time."""
         self.busy = False
         self._settings, self._books, self._known, self._state = settings, books, cache, state
-        asked = settings.target, settings.sealed_episodes, settings.target_bound
-        self._sealed = Sealed(ledger, *asked)
+        goal = settings.evaluation
+        self._sealed = Sealed(ledger, goal.target, goal.sealed_episodes, goal.target_bound)
         self._ledger, self._run_out = ledger, run_out
 
     def recall(self) -> None:
@@ -82,7 +82,8 @@ class Examiner:
         """Who is to be examined next, each once: the incumbent; or who could not be shown to be
         better than a good one, yet reaches the target too. Empty for nobody.
         """
-        examined, record, target = self._sealed.examined, self._books.record, self._settings.target
+        examined, record = self._sealed.examined, self._books.record
+        target = self._settings.evaluation.target
         seen = self._books.fresh(record.incumbent)
         enough = seen.trials >= unbiased_estimate.ENOUGH
         if record.incumbent not in examined and enough and seen.rate >= target:

@@ -66,7 +66,8 @@ class ExperimentRunner:
         self._known, self._books, self._trainer = known, books, trainer
         self._agents, self._sources = agents, sources
         self._stations = fleet.stations
-        self._spec = shape_for(settings.task, self._stations, settings.execute, settings.history)
+        first = settings.first
+        self._spec = shape_for(settings.task, self._stations, first.execute, first.history)
         self._comparisons: dict[int, _OpenComparison] = {}
         self._to_train: deque[int] = deque()  # experiments in their turn; the first one trains
 
@@ -157,8 +158,8 @@ class ExperimentRunner:
             {name: self._known.controller(name) for name in (entry.policy, opponent)},
             number,
             stream(settings.seed, name, number),
-            level(settings.alpha, self._agents),
-            settings.max_pairs,
+            level(settings.evaluation.alpha, self._agents),
+            settings.evaluation.max_pairs,
         )
         for episode in self._known.episodes.values():
             match.add(episode)

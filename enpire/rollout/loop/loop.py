@@ -76,7 +76,8 @@ class Loop:
         self.trainer = trainer
         self.budget = budget
         self.state = state
-        self.spec = shape_for(settings.task, self.stations, settings.execute, settings.history)
+        acts = settings.first
+        self.spec = shape_for(settings.task, self.stations, acts.execute, acts.history)
         if runner is None:
             runner = EpisodeRunner(fleet, EpisodeCache(run, self.stations), state)
         self._runner, self._known = runner, runner.known
@@ -127,12 +128,12 @@ class Loop:
         self._known.read()
         settings = self.settings
         who, demonstrator = self.stations.starter
-        stations, spread = self.stations, settings.demonstration_starts == SPREAD
+        stations, spread = self.stations, settings.first.demonstration_starts == SPREAD
         seeds = demonstration_seeds(
             settings.seed,
-            settings.demonstrations,
+            settings.first.demonstrations,
             stations.task if spread and isinstance(stations, Tasked) else None,
-            settings.reset == ResetMode.PHYSICAL,
+            settings.environment.reset == ResetMode.PHYSICAL,
         )
         jobs = [Job(s, Purpose.DEMONSTRATION, demonstrator, who) for s in seeds]
         self.state.begin("demonstrations", len(jobs))
@@ -143,7 +144,7 @@ class Loop:
             shown = [e.success for e in known if e.shown]
             if not any(shown):
                 more = "ask for more with --demonstrations"
-                if self.settings.demonstrations_of:
+                if self.settings.first.demonstrations_of:
                     more = "import them by another --success-column, or take others"
                 raise RecipeError(
                     f"none of the {len(shown)} first episodes ({who}) is a success, so there is "
@@ -157,7 +158,7 @@ class Loop:
 
     def _evaluate_start(self, name: str) -> None:
         controller = self._known.controller(name)
-        seeds = islice(stream(self.settings.seed, "start"), self.settings.start_episodes)
+        seeds = islice(stream(self.settings.seed, "start"), self.settings.first.start_episodes)
         jobs = [Job(s, Purpose.EVALUATION, controller, name) for s in seeds]
         self.state.begin("evaluating the first policy", len(jobs))
         self._runner.run(jobs)
@@ -208,7 +209,7 @@ class Loop:
     def _collect(self, number: int) -> None:
         """Have all that is collected for a round, of which some may have been before."""
         collecting = self._collections.take(number)
-        self.state.begin("collecting", self.settings.collect, self._known.collected(number))
+        self.state.begin("collecting", self.settings.rounds.collect, self._known.collected(number))
         # While the last ones end, others begin what the comparison needs anyway.
         self._pairs.begin(number, self.state.incumbent)
         self._runner.run_out(collecting.queue)
@@ -217,7 +218,7 @@ class Loop:
     def _learn(self, number: int, base: str) -> str:
         """Collect while a learner learns from what is collected; returns its candidate's name."""
         settings, recipe = self.settings, self._recipe(number)
-        live = self.stations.live or settings.pace == REAL
+        live = self.stations.live or settings.delays.pace == REAL
         seeds = stream(settings.seed, "collect", number)
         process, before = self._online.begun(number, recipe)
         collection = OnlineCollection(
@@ -229,12 +230,13 @@ class Loop:
             lambda policy: live_controller(policy, self.stations),
             number,
             seeds,
-            settings.collect,
-            settings.target,
+            settings.rounds.collect,
+            settings.evaluation.target,
             live,
         )
         errors: list[RecipeError] = []
-        self.state.begin("collecting and learning", settings.collect, self._known.collected(number))
+        done = self._known.collected(number)
+        self.state.begin("collecting and learning", settings.rounds.collect, done)
         jobs = self._known.missing(caught(collection.jobs(), errors))
         self._runner.run_out(self.fleet.beside(jobs))
         for error in errors:
@@ -311,7 +313,8 @@ class Loop:
         if not is_online(self._recipe(number)):
             return self._compare(number, incumbent, candidate) or self._sealed.passes(candidate)
         latest = recent(self._known.episodes, number, stream(self.settings.seed, "collect", number))
-        if latest.rate >= self.settings.target and self._sealed.passes(candidate, latest):
+        target = self.settings.evaluation.target
+        if latest.rate >= target and self._sealed.passes(candidate, latest):
             return True
         sealed = self._decisions.sealed(candidate)
         shown = together(latest, sealed)
@@ -346,7 +349,7 @@ class Loop:
         target a single one may take ten times what teaches a learner to pass it. Whoever sets a
         limit of pairs has decided that already.
         """
-        if self.settings.max_pairs:
+        if self.settings.evaluation.max_pairs:
             return ""
         due = 2 * self._decisions.expected_pairs(number, incumbent, candidate)
         spent, collected = 2 * self._decisions.compared(number), self._online.collected(number)
@@ -369,7 +372,7 @@ class Loop:
             {name: self._known.controller(name) for name in (candidate, incumbent)},
             number,
             stream(settings.seed, "compare", number),
-            settings.alpha,
+            settings.evaluation.alpha,
             max_pairs,
         )
         for episode in self._known.episodes.values():

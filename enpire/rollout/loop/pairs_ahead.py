@@ -29,7 +29,7 @@ class PairsAhead:
         """Have the fleet run them for a round, beside what else there is to do."""
         known = self._runner.known
         controller = known.controller(incumbent)
-        pairs = min(AHEAD, self._settings.max_pairs or AHEAD)
+        pairs = min(AHEAD, self._settings.evaluation.max_pairs or AHEAD)
         seeds = islice(stream(self._settings.seed, "compare", number), pairs)
         jobs = [Job(seed, Purpose.EVALUATION, controller, incumbent, number) for seed in seeds]
         self._queue = self._fleet.beside(known.missing(jobs))

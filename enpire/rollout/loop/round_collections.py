@@ -99,13 +99,13 @@ class RoundCollections:
 
     def _begins_early(self, number: int) -> bool:
         """Whether a round's collection begins while the round before is under way."""
-        wanted = self._settings.staleness and number <= self._rounds
+        wanted = self._settings.rounds.staleness and number <= self._rounds
         wanted = wanted and not is_online(self._recipe(number))
         return bool(wanted and self._stale(number) <= self._recipe(number).max_staleness)
 
     def _stale(self, number: int) -> int:
         """Rounds that a collection lags behind that begins early; the first policy is new."""
-        return min(self._settings.staleness, number - 1)
+        return min(self._settings.rounds.staleness, number - 1)
 
     def _begin(self, number: int) -> OpenCollection:
         """What is collected for a round: it follows from what was known before, whenever asked."""
@@ -114,7 +114,9 @@ class RoundCollections:
         stale = self._stale(number) if early else 0
         base = self._decisions.base(number - stale)
         episodes, seed = self._earlier(number, early), settings.seed_of(number)
-        stops = RoundEarlyStops(self._stations, base, episodes, seed) if settings.abort else None
+        stops = None
+        if settings.rounds.abort:
+            stops = RoundEarlyStops(self._stations, base, episodes, seed)
         asked = asked_collection(
             *(settings, self._ledger, self._stations, self._known),
             *(base, number, episodes, self._helper),
@@ -128,7 +130,8 @@ class RoundCollections:
             collected = help.jobs(collected)
         jobs = caught(collected, errors)
         jobs = (job and replace(job, staleness=stale) for job in jobs)
-        weight = settings.collect_share / (1.0 - settings.collect_share)  # an evaluation has 1.0
+        share = settings.rounds.collect_share
+        weight = share / (1.0 - share)  # an evaluation has 1.0
         queue = self._fleet.beside(self._known.missing(jobs), weight)
         return OpenCollection(queue, errors, stops, help)
 
@@ -164,9 +167,9 @@ def asked_collection(
         policy=known.policy,
         controller=known.controller,
         round=number,
-        count=settings.collect,
+        count=settings.rounds.collect,
         seeds=stream(settings.seed, "collect", number),
-        exploration=settings.exploration,
+        exploration=settings.rounds.exploration,
         seed=settings.seed_of(number),
         episodes=episodes,
         helper=helper,

@@ -111,13 +111,13 @@ class RoundDecisions:
         comparison that is continued has the same limit.
         """
         settings = self._settings
-        if settings.max_pairs:
-            return settings.max_pairs
+        if settings.evaluation.max_pairs:
+            return settings.evaluation.max_pairs
         for note in self.of_round(number):
             if note.kind == LIMIT and note.candidate == candidate:
                 return int(note.numbers["max_pairs"])
         measured = self.measured(incumbent, number - 1)
-        most = enough_pairs(measured, settings.target, settings.alpha)
+        most = enough_pairs(measured, settings.evaluation.target, settings.evaluation.alpha)
         text = (
             f"{incumbent} succeeds at {measured}: at most {most} pairs, {EXTENSION} times as many "
             f"if {candidate} is promising"
@@ -127,10 +127,10 @@ class RoundDecisions:
 
     def expected_pairs(self, number: int, incumbent: str, candidate: str) -> int:
         """Return how many pairs a round's comparison takes, on average, by what is known before."""
-        settings = self._settings
+        goal = self._settings.evaluation
         most = self.max_pairs(number, incumbent, candidate)
         measured = self.measured(incumbent, number - 1)
-        return round(expected_pairs(measured, settings.target, most, settings.alpha))
+        return round(expected_pairs(measured, goal.target, most, goal.alpha))
 
     def _settled(self, number: int, drawn: int) -> set[int]:
         """Seeds of a round's evaluations that are there however often the loop was killed."""

@@ -31,8 +31,8 @@ class SealedEvaluations:
         self._settings, self._ledger, self._writer = settings, ledger, writer
         self._decisions, self._runner = decisions, runner
         self._known, self._state = runner.known, runner.state
-        asked = settings.target, settings.sealed_episodes, settings.target_bound
-        self._sealed = Sealed(ledger, *asked)
+        goal = settings.evaluation
+        self._sealed = Sealed(ledger, goal.target, goal.sealed_episodes, goal.target_bound)
 
     def passes(self, name: str, collected: Estimate | None = None) -> bool:
         """Whether the target is reached; `name` is examined if its evaluations so far reach it.
@@ -56,7 +56,7 @@ class SealedEvaluations:
         comparison a policy may seem worse than it is, and another round costs more. The latest
         episodes of its learner count too: alone, one failure in 60 would rule out 0.99.
         """
-        number, target = self._state.round, self._settings.target
+        number, target = self._state.round, self._settings.evaluation.target
         seen = self._decisions.measured(name, number)
         if seen.trials < round_decisions.ENOUGH and seen.high >= target:
             controller = self._known.controller(name)

@@ -1,115 +1,262 @@
 """What a loop is asked for.
 
-This module imports nothing of weight: the command line reads it for `--help`.
+This module imports nothing of weight: the command line reads it for `--help`. A setting's name is
+the same everywhere: on the command line, in a task's `loop.toml`, in a run's `config.toml`, and
+in Python. The groups order them for a reader, and no two have a setting of the same name.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any
+
+from enpire.option_values import (
+    HANDS,
+    bound,
+    choice_of_starts,
+    level,
+    natural,
+    no_or_one,
+    nobody_or_hands,
+    number_or_auto,
+    of_a_chunk,
+    pace,
+    part,
+    positive,
+    rate,
+    reset_mode,
+    seed_number,
+    share,
+    spell,
+    verifier,
+)
 
 REAL = "real"  # pace of twins on the clock on the wall
 SPREAD, DRAWN = "spread", "drawn"  # starts of demonstrations: far apart, or as they come
 
 
-def _setting(default: Any, help: str) -> Any:
-    """A field with a default, and what `--help` says of it."""
-    return field(default=default, metadata={"help": help})
+def _setting(default: Any, read: Callable[[str], Any], help: str, *, everyday: bool = False) -> Any:
+    """A field: its default, what reads its text, what `--help` says of it.
+
+    everyday: most users want it, so that the short help has it.
+    """
+    return field(default=default, metadata={"read": read, "help": help, "everyday": everyday})
 
 
 @dataclass(frozen=True, slots=True)
-class LoopSettings:
-    """What a loop is asked for; written to the run's `config.toml`.
+class EnvironmentSettings:
+    """Where episodes run."""
 
-    Times are in seconds. `recipe_settings`, `first_recipe_settings` and `helper_settings` go by
-    dotted name.
-    """
-
-    task: str
-    python: str = _setting("", "gym:ENV_ID: run it with this interpreter, VENV/bin/python")
-    success: str = _setting(
-        "", "gym:ENV_ID: any (step, not the last), info:KEY, 'return>=X', terminated"
+    robots: int = _setting(4, positive, "stations that hold an episode at one time", everyday=True)
+    reset: str = _setting(
+        "fast", reset_mode, "fast: written into the twin; physical: by the task's skills"
     )
-    demonstrator: str = _setting("", "gym:ENV_ID: a file with begin(env) or act(observation)")
-    reset: str = _setting("fast", "fast: written into the twin; physical: by the task's skills")
     world: str = _setting(
-        "", "a world pack in place of the task's: another bench, an identified station"
+        "", str, "a world pack in place of the task's: another bench, an identified station"
     )
-    robots: int = _setting(4, "stations that hold an episode at one time")
-    seed: int = _setting(0, "of everything random but the sealed seeds")
-    target: float = _setting(0.99, "success rate to reach on sealed seeds")
-    recipe: str = _setting(
-        "best_of_n", "how a round improves the policy; A,B,C: one round each, then C"
+    python: str = _setting("", str, "gym:ENV_ID: run it with this interpreter, VENV/bin/python")
+    success: str = _setting(
+        "", str, "gym:ENV_ID: any (step, not the last), info:KEY, 'return>=X', terminated"
     )
-    first_recipe: str = _setting("bc", "how the demonstrations make the first policy")
-    policy: str = _setting("", "begin with this one: RUN[:NAME], or a folder of LeRobot's")
-    demonstrations_of: str = _setting("", "begin with those of this run, or of enpire import's")
-    demonstrations: int = _setting(40, "seed demonstrations; none beside what is begun with")
+    demonstrator: str = _setting("", str, "gym:ENV_ID: a file with begin(env) or act(observation)")
+
+
+@dataclass(frozen=True, slots=True)
+class FirstPolicySettings:
+    """What a loop begins with, and how policies act."""
+
+    policy: str = _setting(
+        "", str, "begin with this one: RUN[:NAME], or a folder of LeRobot's", everyday=True
+    )
+    demonstrations_of: str = _setting(
+        "", str, "begin with those of this run, or of enpire import's", everyday=True
+    )
+    demonstrations: int = _setting(
+        40, positive, "seed demonstrations; none beside what is begun with", everyday=True
+    )
     demonstration_starts: str = _setting(
-        SPREAD, "where they begin: spread, far apart, so that few show much; or as they are drawn"
+        SPREAD,
+        choice_of_starts,
+        "where they begin: spread, far apart, so that few show much; or as they are drawn",
     )
-    start_episodes: int = _setting(200, "episodes that measure the first policy")
-    collect: int = _setting(300, "episodes a round, with exploration")
-    exploration: float = _setting(0.3, "chance that a chunk is varied")
+    first_recipe: str = _setting("bc", str, "how the demonstrations make the first policy")
+    start_episodes: int = _setting(200, positive, "episodes that measure the first policy")
     execute: int = _setting(
-        8, "of a chunk's 8 actions that are carried out before the policy is asked again"
+        8,
+        of_a_chunk,
+        "of a chunk's 8 actions that are carried out before the policy is asked again",
     )
     history: int = _setting(
         3,
+        positive,
         "observations that a policy sees, the newest and earlier ones; a policy that sees only the "
         "newest cannot copy that it has just stood still",
     )
-    max_pairs: int = _setting(
-        0,
-        "undecided pairs that keep the incumbent, 3 times as many if the candidate is promising; "
-        "auto: 100, or more where the incumbent is good: enough for an even chance to show that "
-        "half of its failures are gone",
+    first_recipe_settings: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RoundSettings:
+    """What a round does."""
+
+    recipe: str = _setting(
+        "best_of_n",
+        str,
+        "how a round improves the policy; A,B,C: one round each, then C",
+        everyday=True,
     )
-    sealed_episodes: int = _setting(
-        300,
-        "fewest episodes of a sealed evaluation that can reach the target; it goes on while that "
-        "is open, and a later attempt has to show more, so that no loop whose policies are truly "
-        "below the target by half the failures it allows says reached with a chance above 0.1",
-    )
-    target_bound: str = _setting(
-        "point",
-        "what is held against the target: point, the rate on the sealed seeds; lower, also the "
-        "rate that the true one is not below, which takes more episodes",
-    )
-    verify: str = _setting("sensors", "by sensors, or by cameras where the task can be")
-    images: int = _setting(
-        0,
-        "policies see by cameras: width and height of the pictures [px]; 0: they see what a "
-        "tracker says",
-    )
-    vary_looks: bool = _setting(
-        False, "in these pictures light, colours and cameras are each episode's own"
-    )
-    abort: bool = _setting(False, "end collection episodes early that are hopeless")
-    helper: str = _setting("", "who helps in collections where a failure is foreseen")
-    alpha: float = _setting(0.05, "chance that a candidate that is no better is promoted")
+    collect: int = _setting(300, positive, "episodes a round, with exploration")
+    exploration: float = _setting(0.3, share, "chance that a chunk is varied")
+    abort: bool = _setting(False, bool, "end collection episodes early that are hopeless")
     staleness: int = _setting(
         0,
+        no_or_one,
         "1: a round's collection begins under the policy of the round before, so no station waits "
         "for training; 1 with --pace real",
     )
     collect_share: float = _setting(
-        0.0, "of robot time that it then has beside an evaluation; 0: what is idle"
+        0.0, part, "of robot time that it then has beside an evaluation; 0: what is idle"
     )
+    recipe_settings: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationSettings:
+    """When a policy is promoted, and when the target is reached."""
+
+    target: float = _setting(0.99, rate, "success rate to reach on sealed seeds", everyday=True)
+    target_bound: str = _setting(
+        "point",
+        bound,
+        "what is held against the target: point, the rate on the sealed seeds; lower, also the "
+        "rate that the true one is not below, which takes more episodes",
+    )
+    sealed_episodes: int = _setting(
+        300,
+        positive,
+        "fewest episodes of a sealed evaluation that can reach the target; it goes on while that "
+        "is open, and a later attempt has to show more, so that no loop whose policies are truly "
+        "below the target by half the failures it allows says reached with a chance above 0.1",
+    )
+    max_pairs: int = _setting(
+        0,
+        number_or_auto,
+        "undecided pairs that keep the incumbent, 3 times as many if the candidate is promising; "
+        "auto: 100, or more where the incumbent is good: enough for an even chance to show that "
+        "half of its failures are gone",
+    )
+    alpha: float = _setting(0.05, level, "chance that a candidate that is no better is promoted")
+
+
+@dataclass(frozen=True, slots=True)
+class VisionSettings:
+    """What cameras are for."""
+
+    images: int = _setting(
+        0,
+        natural,
+        "policies see by cameras: width and height of the pictures [px]; 0: they see what a "
+        "tracker says",
+        everyday=True,
+    )
+    vary_looks: bool = _setting(
+        False, bool, "in these pictures light, colours and cameras are each episode's own"
+    )
+    verify: str = _setting("sensors", verifier, "by sensors, or by cameras where the task can be")
+
+
+@dataclass(frozen=True, slots=True)
+class AssistanceSettings:
+    """Who helps."""
+
+    helper: str = _setting(
+        "",
+        nobody_or_hands,
+        f"who helps in collections where a failure is foreseen: {HANDS}",
+    )
+    helper_settings: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DelaySettings:
+    """Twins that keep a fleet waiting as arms do."""
+
     pace: str = _setting(
         "free",
+        pace,
         "free: twins as fast as they can be; real: on the clock on the wall, with the following",
     )
-    reset_time: float = _setting(0.0, "that a reset takes longer, on average; 8s with --pace real")
-    latency: float = _setting(0.0, "until a verdict is there; 0.3s with --pace real")
-    fault_every: float = _setting(
-        0.0, "mean time between failures of a station; 30m with --pace real"
+    reset_time: float = _setting(
+        0.0, spell, "that a reset takes longer, on average; 8s with --pace real"
     )
-    repair_time: float = _setting(0.0, "mean time until it works again; 1m with --pace real")
-    recipe_settings: dict[str, str] = field(default_factory=dict)
-    first_recipe_settings: dict[str, str] = field(default_factory=dict)
-    helper_settings: dict[str, str] = field(default_factory=dict)
+    latency: float = _setting(0.0, spell, "until a verdict is there; 0.3s with --pace real")
+    fault_every: float = _setting(
+        0.0, spell, "mean time between failures of a station; 30m with --pace real"
+    )
+    repair_time: float = _setting(0.0, spell, "mean time until it works again; 1m with --pace real")
+
+
+@dataclass(frozen=True, slots=True)
+class LoopSettings:
+    """What a loop is asked for; times in seconds. Made by `of`, from the settings' names."""
+
+    task: str
+    seed: int = _setting(0, seed_number, "of everything random but the sealed seeds", everyday=True)
+    environment: EnvironmentSettings = EnvironmentSettings()
+    first: FirstPolicySettings = field(default_factory=FirstPolicySettings)
+    rounds: RoundSettings = field(default_factory=RoundSettings)
+    evaluation: EvaluationSettings = EvaluationSettings()
+    vision: VisionSettings = VisionSettings()
+    assistance: AssistanceSettings = field(default_factory=AssistanceSettings)
+    delays: DelaySettings = DelaySettings()
+
+    @classmethod
+    def of(cls, task: str, **values: Any) -> LoopSettings:
+        """Return the defaults with these values, by the settings' names.
+
+        Raises:
+            TypeError: There is no such setting.
+        """
+        return cls(task).but(**values)
+
+    def but(self, **values: Any) -> LoopSettings:
+        """Return the same with these values; raises TypeError where there is no such setting."""
+        groups = {}
+        for name, group in self._groups():
+            own = {each.name for each in fields(group)} & values.keys()
+            if own:
+                groups[name] = replace(group, **{each: values.pop(each) for each in own})
+        return replace(self, **groups, **values)
+
+    def values(self) -> dict[str, Any]:
+        """Return all settings by their names, as a run's `config.toml` has them."""
+        result: dict[str, Any] = {"task": self.task, "seed": self.seed}
+        for _, group in self._groups():
+            result |= {each.name: getattr(group, each.name) for each in fields(group)}
+        return result
 
     def seed_of(self, number: int) -> int:
         """The seed of what is random in a round apart from its episodes."""
         return self.seed * 1000 + number
+
+    def _groups(self) -> Iterator[tuple[str, Any]]:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if not isinstance(value, str | int):
+                yield each.name, value
+
+
+def options() -> Mapping[str, Sequence[Field[Any]]]:
+    """Return the settings that have options, by the titles of their groups."""
+    settings = LoopSettings("")
+    groups = {"": settings} | {_title(group): group for _, group in settings._groups()}
+    return {
+        title: [each for each in fields(group) if "read" in each.metadata]
+        for title, group in groups.items()
+    }
+
+
+def _title(group: Any) -> str:
+    """What a group's docstring says in its first line."""
+    return str(group.__doc__).partition(".")[0].lower()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ def _given(command: str) -> argparse.Namespace:
 
 
 def test_the_command_that_does_a_loop_again_asks_for_the_same() -> None:
-    settings = LoopSettings(
+    settings = LoopSettings.of(
         task="pick_cube",
         robots=2,
         seed=3,
@@ -46,11 +45,11 @@ def test_the_command_that_does_a_loop_again_asks_for_the_same() -> None:
         recipe_settings={"good": "0.9"},
     )
     budget = {"max_time": 5400.0, "max_robot_hours": 0.7}
-    command = report_file.command_of({"loop": asdict(settings), "budget": budget})
+    command = report_file.command_of({"loop": settings.values(), "budget": budget})
     given = _given(command)
     for name, (read, default, _) in SETTINGS.items():
         value = getattr(given, name)
-        assert (read(default) if value is None else value) == getattr(settings, name), name
+        assert (read(default) if value is None else value) == settings.values()[name], name
     assert (given.max_time, given.max_robot_hours) == (5400.0, 0.7)
     assert given.gathered[RECIPE] == {"good": "0.9"}
     assert "--target-bound" not in command, "defaults are left out"

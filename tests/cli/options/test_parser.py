@@ -8,8 +8,8 @@ import pytest
 
 from enpire.cli.options.parser import Parser, add_start, task_asked
 from enpire.errors import UsageError
+from enpire.option_values import CHUNK, of_a_chunk
 from enpire.policies import ChunkSpec
-from enpire.session.values import CHUNK, of_a_chunk
 
 
 def asked(*arguments: str, default: str = "") -> str:

@@ -64,7 +64,7 @@ class Here:
     def _campaign(
         self, run: Path, plan: dict[str, Sequence[float]], seed: int, steps: Steps, end: str
     ) -> None:
-        settings = replace(TINY, seed=seed)
+        settings = TINY.but(seed=seed)
         done = go(run, plan, steps, settings, budget=Budget())
         with Run.open(run, writable=True) as opened:
             said = "reached" if done.state.reached else end

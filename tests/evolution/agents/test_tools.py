@@ -34,7 +34,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tools]:
 def test_the_brief_says_what_is_to_be_reached(ended: Tools) -> None:
     text = ended.task_brief()
     assert "Task reach" in text
-    assert f"{TINY.sealed_episodes} episodes or more on sealed seeds" in text
+    assert f"{TINY.evaluation.sealed_episodes} episodes or more on sealed seeds" in text
     assert "bc" in text
     assert "Incumbent one-1: 1.000" in text
 

@@ -60,8 +60,8 @@ def test_the_better_one_is_kept_measured_again_and_examined(tmp_path: Path) -> N
         (sealed,) = run.ledger.sealed()
         assert sealed.policy == first.policy
         # Its seeds are drawn anew each time: with a failure among them it takes more than 27.
-        assert sealed.trials >= TINY.sealed_episodes
-        assert sealed.successes >= TINY.target * sealed.trials
+        assert sealed.trials >= TINY.evaluation.sealed_episodes
+        assert sealed.successes >= TINY.evaluation.target * sealed.trials
         assert run.ledger.rounds()[-1].policy == first.policy
         row = run.ledger.policy(first.policy)
         assert row is not None
@@ -178,7 +178,7 @@ def same_end(folder: Path, whole: Path) -> None:
     with Run.open(folder) as run, Run.open(whole) as other:
         assert [check for check in audit(run) if not check.holds] == []
         (sealed,) = run.ledger.sealed()
-        assert len(ids(folder, Purpose.SEALED)) == sealed.trials >= TINY.sealed_episodes
+        assert len(ids(folder, Purpose.SEALED)) == sealed.trials >= TINY.evaluation.sealed_episodes
         assert [(r.number, r.policy) for r in run.ledger.rounds()] == [
             (r.number, r.policy) for r in other.ledger.rounds()
         ]

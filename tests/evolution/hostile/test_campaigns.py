@@ -415,8 +415,8 @@ def test_a_checkpoint_swapped_while_it_is_examined_is_not_the_one_that_is(tmp_pa
     campaign = go(tmp_path / "run", {"one": [FAST]}, kind=Swapped)
     assert campaign.state.sealed is not None
     sealed = campaign.state.sealed
-    assert sealed.trials >= TINY.sealed_episodes
-    assert sealed.successes >= TINY.target * sealed.trials
+    assert sealed.trials >= TINY.evaluation.sealed_episodes
+    assert sealed.successes >= TINY.evaluation.target * sealed.trials
     assert failing(tmp_path / "run") == ["policies"]
 
 

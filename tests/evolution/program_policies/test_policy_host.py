@@ -62,7 +62,7 @@ def test_the_better_program_is_kept_and_examined_and_the_others_are_not(tmp_path
         assert campaign.fresh("one-2").rate == 1.0
         (sealed,) = run.ledger.sealed()
         assert sealed.policy == "one-2"
-        assert sealed.successes >= TINY.target * sealed.trials
+        assert sealed.successes >= TINY.evaluation.target * sealed.trials
         tensors, said = run.load_policy("one-2")
         assert said["kind"] == "program"
         assert tensors["policy.py"].tobytes().decode() == TOWARDS

@@ -93,7 +93,7 @@ def go(folder: Path, recipe: Recipe, by: Operator) -> LoopState:
     run = Run.open(folder, writable=True) if exists else Run.create(folder, {"task": "reach"})
     with run, EpisodeWriter(run) as writer:
         limit = Budget(rounds=1)
-        fleet = Fleet(reach_stations(TINY.robots), writer, limit.spent, ahead=lambda: 0)
+        fleet = Fleet(reach_stations(TINY.environment.robots), writer, limit.spent, ahead=lambda: 0)
         schedule, first = [ConfiguredRecipe("r", recipe)], ConfiguredRecipe("first", Moves(SLOW))
         return Loop(TINY, run, writer, fleet, first, schedule, Here(), limit, LoopState(), by).run()
 
@@ -110,11 +110,11 @@ def test_a_loop_is_helped_while_it_collects_and_only_then(
         made = list(run.episodes())
         notes = {n.kind: n for n in run.ledger.decisions() if n.kind in ("detector", "helped")}
     collected = [e for e in made if e.purpose is Purpose.COLLECTION]
-    assert len(collected) == TINY.collect
+    assert len(collected) == TINY.rounds.collect
     assert {e.policy for e in collected} == {"policy-0+script"}
     assert all(e.success and e.helped for e in collected)
     assert not any(e.helped for e in made if e.purpose is Purpose.EVALUATION)
-    assert sum(e.helped for e in recipe.given[0]) == TINY.collect, "recipes are told"
+    assert sum(e.helped for e in recipe.given[0]) == TINY.rounds.collect, "recipes are told"
     assert notes["helped"].round == notes["detector"].round == 1
     assert notes["helped"].numbers["interventions"] == 1.0
     assert 0.0 < notes["helped"].numbers["helped"] < 1.0

@@ -18,7 +18,7 @@ from tests.environment.reach import Speed, reach_stations
 
 from .test_loop import SLOW, TINY, Killed, Moves, Steps, go, notes
 
-ASKED = replace(TINY, start_episodes=40, collect=30, max_pairs=3)
+ASKED = TINY.but(start_episodes=40, collect=30, max_pairs=3)
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +51,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.medium
 def test_hopeless_episodes_are_ended_and_evaluations_are_not(tmp_path: Path, plain: Path) -> None:
-    folder = ran(tmp_path / "run", replace(ASKED, abort=True))
+    folder = ran(tmp_path / "run", ASKED.but(abort=True))
     with Run.open(folder) as run:
         episodes = run.episodes()
     ended = [e for e in episodes if e.verdict.outcome is Outcome.ABORTED]
@@ -70,7 +70,7 @@ def test_hopeless_episodes_are_ended_and_evaluations_are_not(tmp_path: Path, pla
 
 @pytest.mark.medium
 def test_the_others_of_a_round_are_the_same_to_the_last_bit(tmp_path: Path, plain: Path) -> None:
-    folder = ran(tmp_path / "run", replace(ASKED, abort=True))
+    folder = ran(tmp_path / "run", ASKED.but(abort=True))
     without = {e.id: e for e in collected(plain)}
     for ours in collected(folder):
         if ours.verdict.outcome is not Outcome.ABORTED:
@@ -79,7 +79,7 @@ def test_the_others_of_a_round_are_the_same_to_the_last_bit(tmp_path: Path, plai
 
 @pytest.mark.medium
 def test_a_round_that_was_cut_short_asks_for_the_same_again(tmp_path: Path) -> None:
-    settings = replace(ASKED, collect=20, abort=True)
+    settings = ASKED.but(collect=20, abort=True)
     whole, folder = ran(tmp_path / "whole", settings), tmp_path / "run"
     kills, over = 0, False
     while not over:

@@ -34,7 +34,7 @@ from tests.environment.reach import reach_stations
 from tests.improvement.here import Here
 
 SLOW, FAST = 0.3, 1.0  # reaches about half of the goals in time; reaches all
-TINY = LoopSettings(
+TINY = LoopSettings.of(
     task="reach",
     robots=2,
     seed=1,
@@ -149,7 +149,7 @@ def go(
     exists = folder.exists()
     run = Run.open(folder, writable=True) if exists else Run.create(folder, {"task": "reach"})
     with run, EpisodeWriter(run) as writer:
-        stations = reach_stations(settings.robots)
+        stations = reach_stations(settings.environment.robots)
         limit = budget or Budget(rounds=rounds)
         fleet = Fleet(stations, writer, limit.spent, steps.step)
         if steps.deadly:
@@ -195,8 +195,8 @@ def test_a_better_candidate_is_promoted_and_passes_the_sealed_evaluation(tmp_pat
         (sealed,) = run.ledger.sealed()
         assert sealed.policy == "policy-1"
         # Its seeds are drawn anew each time: with a failure among them it takes more than 27.
-        assert sealed.trials >= TINY.sealed_episodes
-        assert sealed.successes >= TINY.target * sealed.trials
+        assert sealed.trials >= TINY.evaluation.sealed_episodes
+        assert sealed.successes >= TINY.evaluation.target * sealed.trials
         assert run.ledger.policy("policy-1").parent == "policy-0"
     assert state.sealed == sealed
 
@@ -212,7 +212,7 @@ def test_a_candidate_that_is_no_better_is_kept_out(
     (note,) = notes(folder, "promoted", "kept", "rejected")
     assert note.kind == "kept"
     if ours == candidate:
-        assert note.numbers["ties"] == TINY.max_pairs
+        assert note.numbers["ties"] == TINY.evaluation.max_pairs
 
 
 @pytest.mark.medium
@@ -235,8 +235,8 @@ def test_the_next_candidate_goes_on_from_the_last_unless_that_did_worse(
 def test_the_limit_of_pairs_follows_from_the_incumbent_and_stays_when_resumed(
     tmp_path: Path, patient: None
 ) -> None:
-    folder, growing = tmp_path / "run", replace(TINY, max_pairs=0, target=0.99)
-    comparing = allowed(TINY.collect) + AHEAD + 7  # steps, some pairs are complete
+    folder, growing = tmp_path / "run", TINY.but(max_pairs=0, target=0.99)
+    comparing = allowed(TINY.rounds.collect) + AHEAD + 7  # steps, some pairs are complete
     with pytest.raises(Killed):
         go(folder, Moves(SLOW), Moves(FAST), Steps(comparing), settings=growing)
     (limit,) = notes(folder, "limit")
@@ -265,7 +265,7 @@ def test_both_are_compared_on_the_same_fresh_seeds(tmp_path: Path) -> None:
 def test_what_looks_good_on_few_episodes_is_looked_at_more_closely(
     tmp_path: Path, speed: float, evaluated: int
 ) -> None:
-    few = LoopSettings(**{**_values(TINY), "start_episodes": 3})
+    few = TINY.but(start_episodes=3)
     state = go(tmp_path / "run", Moves(speed), Moves(FAST), rounds=0, settings=few)
     assert len(ids(tmp_path / "run", Purpose.EVALUATION)) == evaluated
     assert state.sealed_attempts == (1 if evaluated == 8 else 0)
@@ -275,7 +275,7 @@ def test_what_looks_good_on_few_episodes_is_looked_at_more_closely(
 def test_a_candidate_that_looks_good_is_examined_even_if_no_better(
     tmp_path: Path, speed: float
 ) -> None:
-    settings = LoopSettings(**{**_values(TINY), "max_pairs": 3})
+    settings = TINY.but(max_pairs=3)
     folder = tmp_path / "run"
     state = go(folder, Moves(SLOW), Moves(speed), settings=settings)
     (note,) = notes(folder, "promoted", "kept", "rejected")
@@ -298,7 +298,7 @@ def test_sealed_seeds_are_new_and_no_recipe_sees_them(tmp_path: Path) -> None:
     recipe = Moves(SLOW)
     go(folder, Moves(FAST), recipe, rounds=0)
     sealed = ids(folder, Purpose.SEALED)
-    assert len(sealed) >= TINY.sealed_episodes
+    assert len(sealed) >= TINY.evaluation.sealed_episodes
     with Run.open(folder) as run:
         every = run.episodes(without=None)
     seeds = {e.seed for e in every if e.purpose is Purpose.SEALED}
@@ -313,10 +313,10 @@ def test_sealed_seeds_are_new_and_no_recipe_sees_them(tmp_path: Path) -> None:
 def test_a_sealed_evaluation_that_fails_leaves_the_target_unreached(tmp_path: Path) -> None:
     # Sealed seeds are drawn anew in every run: enough of them that luck is out of the question.
     many = {"sealed_episodes": 60}
-    lucky = LoopSettings(**{**_values(TINY), **many, "start_episodes": 1, "collect": 2})
+    lucky = TINY.but(**many, start_episodes=1, collect=2)
     round_decisions.ENOUGH = 1
     for seed in range(20):
-        settings = LoopSettings(**{**_values(lucky), "seed": seed})
+        settings = lucky.but(seed=seed)
         folder = tmp_path / str(seed)
         state = go(folder, Moves(SLOW), Diverges(0.0), settings=settings)
         if state.sealed_attempts:
@@ -327,8 +327,10 @@ def test_a_sealed_evaluation_that_fails_leaves_the_target_unreached(tmp_path: Pa
     assert state.sealed is None
     with Run.open(folder) as run:
         (row,) = run.ledger.sealed()
-    assert row.successes < 0.9 * lucky.sealed_episodes
-    assert row.trials < lucky.sealed_episodes, "ended as soon as the target was out of reach"
+    assert row.successes < 0.9 * lucky.evaluation.sealed_episodes
+    assert row.trials < lucky.evaluation.sealed_episodes, (
+        "ended as soon as the target was out of reach"
+    )
 
 
 def test_a_recipe_that_fails_leaves_the_incumbent(tmp_path: Path) -> None:
@@ -435,7 +437,7 @@ def test_recipes_are_told_how_much_of_a_chunk_is_carried_out(tmp_path: Path) -> 
             told.append(given.spec.execute)
             return super().improve(given)
 
-    few = LoopSettings(**{**_values(TINY), "execute": 2})
+    few = TINY.but(execute=2)
     go(tmp_path / "run", Told(SLOW), Told(FAST), settings=few)
     assert told == [2, 2]
 
@@ -446,9 +448,9 @@ def test_recipes_are_given_everything_but_sealed_episodes(tmp_path: Path) -> Non
     (given,) = recipe.given
     purposes = Counter(e.purpose for e in given)
     assert purposes == {
-        Purpose.DEMONSTRATION: TINY.demonstrations,
-        Purpose.EVALUATION: TINY.start_episodes,
-        Purpose.COLLECTION: TINY.collect,
+        Purpose.DEMONSTRATION: TINY.first.demonstrations,
+        Purpose.EVALUATION: TINY.first.start_episodes,
+        Purpose.COLLECTION: TINY.rounds.collect,
     }
 
 
@@ -480,7 +482,7 @@ def test_a_recipe_says_what_a_rounds_episodes_are(tmp_path: Path, patient: None)
     with Run.open(tmp_path / "run") as run:
         episodes = run.episodes(without=None)
     for asked, number in zip(recipe.asked, (1, 2), strict=True):
-        assert (asked.round, asked.count) == (number, TINY.collect)
+        assert (asked.round, asked.count) == (number, TINY.rounds.collect)
         assert [e.id for e in asked.episodes] == sorted(
             e.id for e in episodes if e.round < number
         ), "all of earlier rounds, none of this"
@@ -530,7 +532,7 @@ class Shown(Steps):
 
 def allowed(collected: int) -> int:
     """Steps up to so many episodes of the first round; a policy and a note come before."""
-    return TINY.demonstrations + TINY.start_episodes + 2 + collected
+    return TINY.first.demonstrations + TINY.first.start_episodes + 2 + collected
 
 
 class Astray(Again):
@@ -623,7 +625,7 @@ def same_end(folder: Path, whole: Path, state: LoopState) -> None:
     assert ids(folder, Purpose.EVALUATION, round=0) == ids(whole, Purpose.EVALUATION, round=0)
     with Run.open(folder) as run:
         (sealed,) = run.ledger.sealed()
-        assert len(ids(folder, Purpose.SEALED)) == sealed.trials >= TINY.sealed_episodes
+        assert len(ids(folder, Purpose.SEALED)) == sealed.trials >= TINY.evaluation.sealed_episodes
         every_id = [e.id for e in run.episodes(without=None)]
         assert len(set(every_id)) == len(every_id)
         assert all(e.verdict.outcome is not Outcome.ABORTED for e in run.episodes(without=None))
@@ -635,10 +637,12 @@ def same_end(folder: Path, whole: Path, state: LoopState) -> None:
     assert len(notes(folder, "sealing")) == 1
     # Pairs under way when the test decided may differ, those that decided may not.
     deciding = set(ids(whole, Purpose.EVALUATION, round=1))
-    assert len(deciding ^ set(ids(folder, Purpose.EVALUATION, round=1))) <= 2 * TINY.robots
+    assert (
+        len(deciding ^ set(ids(folder, Purpose.EVALUATION, round=1))) <= 2 * TINY.environment.robots
+    )
 
 
-EARLY = replace(TINY, staleness=1)
+EARLY = TINY.but(staleness=1)
 
 
 @pytest.mark.medium
@@ -650,9 +654,9 @@ def test_a_collection_may_begin_before_the_last_candidate_is_there(
     with Run.open(folder) as run:
         collected = [e for e in run.episodes() if e.purpose is Purpose.COLLECTION]
     assert Counter((e.round, e.policy, e.staleness) for e in collected) == {
-        (1, "policy-0", 0): TINY.collect,
-        (2, "policy-0", 1): TINY.collect,
-        (3, "policy-1", 1): TINY.collect,
+        (1, "policy-0", 0): TINY.rounds.collect,
+        (2, "policy-0", 1): TINY.rounds.collect,
+        (3, "policy-1", 1): TINY.rounds.collect,
     }
     for number, given in enumerate(recipe.given, 1):
         assert {e.round for e in given if e.purpose is Purpose.COLLECTION} == set(
@@ -688,7 +692,7 @@ def test_a_round_that_fails_takes_none_of_the_next_ones_episodes(
     assert state.incumbent == "policy-3"
     for number in (1, 2, 3):
         found = ids(folder, Purpose.COLLECTION, round=number)
-        assert len([id for id in found if "aborted" not in id]) == TINY.collect
+        assert len([id for id in found if "aborted" not in id]) == TINY.rounds.collect
 
 
 @pytest.mark.medium
@@ -734,10 +738,6 @@ def test_an_interrupted_loop_records_what_was_under_way_and_goes_on(tmp_path: Pa
         go(folder, Moves(SLOW), Moves(FAST), Interrupts(), budget=budget)
     with Run.open(folder) as run:
         outcomes = Counter(e.verdict.outcome for e in run.episodes())
-    assert outcomes[Outcome.ABORTED] == TINY.robots
+    assert outcomes[Outcome.ABORTED] == TINY.environment.robots
     assert go(folder, Moves(SLOW), Moves(FAST)).incumbent == "policy-1"
     assert ids(folder, *FIXED)
-
-
-def _values(settings: LoopSettings) -> dict[str, Any]:
-    return {name: getattr(settings, name) for name in settings.__slots__}

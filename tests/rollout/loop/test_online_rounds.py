@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,8 +23,8 @@ from enpire.types import Episode, Estimate, Purpose
 from tests.improvement.here import Done
 from tests.rollout.loop.test_loop import FAST, SLOW, TINY, Killed, Moves, Steps, go, notes
 
-SETTINGS = replace(TINY, collect=24, target=0.95, max_pairs=20)
-COLLECTS = replace(SETTINGS, max_pairs=2)  # what comes after a round's collection is short
+SETTINGS = TINY.but(collect=24, target=0.95, max_pairs=20)
+COLLECTS = SETTINGS.but(max_pairs=2)  # what comes after a round's collection is short
 
 
 class Grows:
@@ -226,7 +225,7 @@ def test_what_is_learned_does_not_hang_on_how_many_stations_there_are(
 ) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
     go(one, Moves(SLOW), Grows(gain=0.05), settings=COLLECTS)
-    go(other, Moves(SLOW), Grows(gain=0.05), settings=replace(COLLECTS, robots=stations))
+    go(other, Moves(SLOW), Grows(gain=0.05), settings=COLLECTS.but(robots=stations))
     assert [e.id for e in collected(one, 1)] == [e.id for e in collected(other, 1)]
 
 
@@ -303,7 +302,7 @@ def test_one_failure_in_few_does_not_rule_out_a_learner_whose_latest_episodes_su
 
     monkeypatch.setattr(round_decisions.RoundDecisions, "measured", unlucky)
     folder = tmp_path / "run"
-    state = go(folder, Moves(SLOW), Grows(), settings=replace(SETTINGS, target=0.9))
+    state = go(folder, Moves(SLOW), Grows(), settings=SETTINGS.but(target=0.9))
     assert state.incumbent == "policy-1"
     assert state.reached
     assert not notes(folder, "promoted"), "it was examined before any comparison"
@@ -345,7 +344,7 @@ def test_a_comparison_that_takes_more_episodes_than_were_learned_from_is_left_ou
     monkeypatch.setattr(round_decisions, "expected_pairs", lambda *of: most)
     monkeypatch.setattr(loops.SealedEvaluations, "passes", lambda self, *of: False)
     folder = tmp_path / "run"
-    go(folder, Moves(SLOW), Grows(), rounds=1, settings=replace(SETTINGS, max_pairs=0))
+    go(folder, Moves(SLOW), Grows(), rounds=1, settings=SETTINGS.but(max_pairs=0))
     (text,) = [note.text for note in notes(folder, "kept") + notes(folder, "promoted")]
     assert ("is not compared: that takes 60 episodes" in text) is not compared
     with Run.open(folder) as run:
@@ -363,7 +362,7 @@ def test_comparisons_together_take_no_more_episodes_than_were_learned_from(
     monkeypatch.setattr(round_decisions, "expected_pairs", lambda *of: next(pairs))
     monkeypatch.setattr(loops.SealedEvaluations, "passes", lambda self, *of: False)
     folder = tmp_path / "run"
-    go(folder, Moves(SLOW), Grows(gain=0.0), rounds=3, settings=replace(SETTINGS, max_pairs=0))
+    go(folder, Moves(SLOW), Grows(gain=0.0), rounds=3, settings=SETTINGS.but(max_pairs=0))
     texts = [note.text for note in notes(folder, "kept")]
     assert ["is not compared" in text for text in texts] == [False, True, False]
     assert (

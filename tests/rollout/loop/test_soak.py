@@ -17,7 +17,7 @@ from enpire.store.fsck import check
 from tests.improvement.here import Done, Here
 from tests.rollout.loop.test_loop import SLOW, TINY, Moves, go
 
-LOOSE = replace(TINY, robots=8, collect=24, target=0.99)
+LOOSE = TINY.but(robots=8, collect=24, target=0.99)
 SAME = Moves(SLOW)
 GROWTH = 1.05  # of memory after the warm-up
 

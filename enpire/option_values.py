@@ -8,15 +8,19 @@ from __future__ import annotations
 import argparse
 import re
 
-from enpire.packs.finder import AT_JOINTS, AT_START, sets_joints
-
 RESETS = ("fast", "physical")
 VERIFIERS = ("sensors", "cameras")
 PACES = ("free", "real")
 BOUNDS = ("point", "lower")
-STARTS = ("start", "phase")
 CHOICES = ("spread", "drawn")
 AUTO = "auto"
+PAGE = ("keyboard", "gamepad")
+SCRIPT = "script"
+LEROBOT = "lerobot"
+HANDS = (
+    "keyboard or gamepad (the page takes either), script (the task's, in a person's place), "
+    "lerobot:TYPE (a teleoperator of LeRobot's), lerobot (the station file's)"
+)
 RANDOM = "random"  # the policy of uniform random actions
 CHUNK = 8  # actions; `ChunkSpec` has it too, which takes long to import
 LARGEST = 2**63 - 1  # a whole number: the ledger and TOML keep no larger one
@@ -90,7 +94,7 @@ def number_or_auto(text: str) -> int:
 
 def bound(text: str) -> str:
     """`point` or `lower`."""
-    return _one_of(BOUNDS, text, "is no kind of bound")
+    return one_of(BOUNDS, text, "is no kind of bound")
 
 
 def no_or_one(text: str) -> int:
@@ -158,42 +162,37 @@ def level(text: str) -> float:
 
 def reset_mode(text: str) -> str:
     """`fast` or `physical`."""
-    return _one_of(RESETS, text, "is no kind of reset")
+    return one_of(RESETS, text, "is no kind of reset")
 
 
 def verifier(text: str) -> str:
     """`sensors` or `cameras`."""
-    return _one_of(VERIFIERS, text, "verifies nothing")
+    return one_of(VERIFIERS, text, "verifies nothing")
 
 
 def choice_of_starts(text: str) -> str:
     """`spread` or `drawn`."""
-    return _one_of(CHOICES, text, "is no choice of starts")
+    return one_of(CHOICES, text, "is no choice of starts")
 
 
 def pace(text: str) -> str:
     """`free` or `real`."""
-    return _one_of(PACES, text, "is no pace")
+    return one_of(PACES, text, "is no pace")
 
 
-def start(text: str) -> str:
-    """`start` or `phase`: where a task begins."""
-    return _one_of(STARTS, text, "is no place to begin")
+def hands(text: str) -> str:
+    """Whose hands help: one of those that `HANDS` says."""
+    if text not in (*PAGE, SCRIPT, LEROBOT) and not re.fullmatch(rf"{LEROBOT}:\w+", text):
+        raise argparse.ArgumentTypeError(f"{text!r} are no hands: {HANDS}")
+    return text
 
 
-def task_from(task: str, begin: str) -> str:
-    """The task's name as `find` takes it, where it is to begin at `start` or at `phase`.
-
-    An empty `begin` leaves the name as it is.
-    """
-    if not begin or not task:
-        return task
-    ends = AT_JOINTS if sets_joints(task) else ""
-    plain = task.removesuffix(ends).removesuffix(AT_START)
-    return plain + (AT_START if begin == "start" else "") + ends
+def nobody_or_hands(text: str) -> str:
+    """Whose hands help, or empty for nobody."""
+    return text and hands(text)
 
 
-def _one_of(choices: tuple[str, ...], text: str, wrong: str) -> str:
+def one_of(choices: tuple[str, ...], text: str, wrong: str) -> str:
     """Return the text if it is among the choices; wrong: what any other is not."""
     if text not in choices:
         raise argparse.ArgumentTypeError(f"{text!r} {wrong}: {' or '.join(choices)}")
