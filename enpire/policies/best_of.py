@@ -16,11 +16,10 @@ nobody has tried.
 from __future__ import annotations
 
 import copy
-import json
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
@@ -36,7 +35,6 @@ from enpire.policies.network import ChunkModule
 from enpire.policies.policy_runner import PolicyState
 from enpire.policies.relative import read_relative, ways_of
 from enpire.policies.retracing import Path
-from enpire.policies.spec import ChunkSpec
 from enpire.policies.vision import SeeingController
 from enpire.types import Float32Array, Image
 
@@ -232,11 +230,6 @@ class BestOfPolicy(Composed[Chooser]):
         """See `Composed`."""
         return Chooser(ChooserSpec.from_json(shape))
 
-    @property
-    def shaped(self) -> str:
-        """See `Composed`."""
-        return json.dumps(asdict(self.head.spec))
-
     def controller(self, stations: StationBackend) -> BestOfController:
         """See `Policy.controller`."""
         return BestOfController(self.sampler_on(stations), self.head)
@@ -254,7 +247,7 @@ class BestOfController(SeeingController):
     @property
     def answered(self) -> int:
         """See `PolicyController`."""
-        return self._spec.execute
+        return self.spec.execute
 
     def new_episode(self, rng: np.random.Generator, exploration: float = 0.0) -> PolicyState:
         """See `PolicyController`; observations are kept for as long as networks look back."""
@@ -293,16 +286,8 @@ class _Chosen:
                 f"the critics know chunks of {spec.chunk} actions of {spec.action} entries for "
                 f"observations of {spec.observation}; their base has {has[0]}, {has[1]}, {has[2]}"
             )
-        self._base = base
+        self.spec, self.spread, self._base = base.spec, base.spread, base
         self._chooser = copy.deepcopy(chooser).requires_grad_(False)
-
-    @property
-    def spec(self) -> ChunkSpec:
-        return self._base.spec
-
-    @property
-    def spread(self) -> Tensor:
-        return self._base.spread
 
     def inference(self) -> _Chosen:
         return self

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Self
 
 from enpire.environment import Heading, RelativeTarget, StationBackend, Tasked
 from enpire.errors import UsageError
-from enpire.policies.description import described
+from enpire.policies.description import JsonSpec, described
 from enpire.policies.heading import read_heading
 from enpire.policies.levels import Levels, require_levels
 from enpire.policies.relative import read_relative
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkSpec:
+class ChunkSpec(JsonSpec):
     """The shape of a policy.
 
     history: how many observations it sees, `stride` control periods apart; chunk: how many actions
@@ -42,10 +41,6 @@ class ChunkSpec:
     def reach(self) -> int:
         """Periods from the oldest observation it sees to the newest."""
         return (self.history - 1) * self.stride
-
-    def to_json(self) -> str:
-        """Return it as text, for a safetensors file's metadata."""
-        return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> Self:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -113,11 +113,6 @@ class SpecialistPolicy(Composed[Quick]):
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise PolicyError(f"not a specialist's description: {error!r}") from error
 
-    @property
-    def shaped(self) -> str:
-        """See `Composed`."""
-        return json.dumps(asdict(self.head.spec))
-
     def controller(self, stations: StationBackend) -> SpecialistController:
         """See `Policy.controller`."""
         return SpecialistController(self.sampler_on(stations), self.head)
@@ -151,9 +146,9 @@ class SpecialistController(SeeingController):
 
     def new_episode(self, rng: np.random.Generator, exploration: float = 0.0) -> Advised:
         """See `PolicyController`."""
-        seen: deque[Float32Array] = deque(maxlen=self._spec.reach + 1)
+        seen: deque[Float32Array] = deque(maxlen=self.spec.reach + 1)
         looked: deque[Image] = deque(maxlen=self.looks)
-        offset = np.zeros(self._spec.action)
+        offset = np.zeros(self.spec.action)
         return Advised(rng, exploration, offset, seen=seen, pictures=looked)
 
     def due(self, row: int) -> bool:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
-from typing import Self
+from dataclasses import dataclass
+from typing import ClassVar
 
-from enpire.policies.description import described
+from enpire.policies.description import JsonSpec
 
 
 @dataclass(frozen=True, slots=True)
-class LeRobotSpec:
+class LeRobotSpec(JsonSpec):
     """What it maps, and what LeRobot calls it: `act`, `diffusion`, `smolvla`.
 
     task: that it was given for; empty where nobody said. observation: entries of its state, 0 if it
@@ -18,18 +17,10 @@ class LeRobotSpec:
     through; size: of each picture [px].
     """
 
+    what: ClassVar[str] = "a LeRobot policy"
     task: str
     observation: int
     action: int
     type: str
     cameras: tuple[str, ...] = ()
     size: int = 0
-
-    def to_json(self) -> str:
-        """Return it as text, for a safetensors file's metadata."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """The inverse of `to_json`; raises PolicyError for anything else."""
-        return described(cls, text, "a LeRobot policy")

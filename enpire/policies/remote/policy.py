@@ -35,7 +35,7 @@ from torch import Tensor
 from enpire.environment import StationBackend, instruction
 from enpire.environment.core.policy_watch import PolicyWatch
 from enpire.errors import PolicyError, ServerFault, UsageError, printable
-from enpire.policies.description import described
+from enpire.policies.description import JsonSpec
 from enpire.policies.policy_runner import ChunkRequest, PolicyState
 from enpire.policies.remote.client import TOKEN, PolicyClient
 from enpire.policies.remote.wire import LONGEST
@@ -79,7 +79,7 @@ def is_address(reference: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class RemoteSpec:
+class RemoteSpec(JsonSpec):
     """The place of a policy, and what its server said of it.
 
     observation, action, chunk: 0 where it did not say. seeded: it draws from a seed that it is
@@ -90,6 +90,7 @@ class RemoteSpec:
     called, if not `observation/NAME`.
     """
 
+    what: ClassVar[str] = "a remote policy"
     address: str
     task: str = ""
     observation: int = 0
@@ -136,15 +137,6 @@ class RemoteSpec:
                 f"the policy at {self.address} says a spread that is not {self.action} numbers "
                 "of 0 or more"
             )
-
-    def to_json(self) -> str:
-        """Return it as text, for a safetensors file's metadata."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """The inverse of `to_json`; raises PolicyError for anything else."""
-        return described(cls, text, "a remote policy")
 
     def chunked(self, observation: int, action: int) -> ChunkSpec:
         """As what drives chunks takes it, on stations of these sizes."""
@@ -288,12 +280,12 @@ class RemoteController(SeeingController):
 
     def _try(self) -> None:
         """Ask about nothing, for as long as a server may take to come: its first answer is slow."""
-        spec, state = self._remote, PolicyState.of(self._spec, np.random.default_rng(0))
+        spec, state = self._remote, PolicyState.of(self.spec, np.random.default_rng(0))
         state.see(np.zeros(self._observation, np.float32))
-        state.pictures = deque(maxlen=self._looks)
-        if self._looks:
+        state.pictures = deque(maxlen=self.looks)
+        if self.looks:
             state.look(np.zeros((self._shown, spec.size, spec.size, 3), np.uint8))
-        request = self._request(state.history(self._spec), state)
+        request = self._request(state.history(self.spec), state)
         try:
             self._asked([request], max(spec.timeout, spec.patience))
         except ServerFault as fault:
@@ -316,7 +308,7 @@ class RemoteController(SeeingController):
             self._tried = False
             raise
         if self._tried:
-            self.watch.count(chunks[:, : self._spec.execute])
+            self.watch.count(chunks[:, : self.spec.execute])
         return chunks
 
     def _actions_of(self, answer: dict[str, Any]) -> Float32Array:
