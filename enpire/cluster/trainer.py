@@ -43,7 +43,7 @@ class RayTrainer:
         """
         self._cluster, self._ray = cluster, cluster.ray
         self._sent: set[str] = set()
-        self._actor, self._node = self._start()
+        self._actor, self.node = self._start()
 
     def begin(self, run: Run, request: TrainingRequest) -> TrainingHandle:
         """See `Trainer`."""
@@ -56,11 +56,6 @@ class RayTrainer:
         done = self._actor.close.remote()
         self._ray.wait([done], timeout=CLOSE_S)
         self._ray.kill(self._actor)
-
-    @property
-    def node(self) -> str:
-        """The node where it trains, for a person."""
-        return self._node
 
     def learn(self, run: Run, request: TrainingRequest) -> Any:
         """Send what it lacks and have it begin; returns the reference of what will come of it."""
@@ -94,7 +89,7 @@ class RayTrainer:
         """Have another process, which knows nothing yet, in place of one that is lost."""
         self._ray.kill(self._actor)
         self._sent.clear()
-        self._actor, self._node = self._start()
+        self._actor, self.node = self._start()
 
     def _start(self) -> tuple[Any, str]:
         needs = {"num_gpus": 1} if self._cluster.room(GPU) else {"num_cpus": 1}

@@ -114,6 +114,7 @@ class Twin:
         self.model = scene.model
         self.stations = stations
         self.pool = ThreadPool(threads or os.cpu_count() or 1)
+        self.threads = self.pool.threads  # on which stations are under way at one time
         self._all = _Stations(scene.model, stations)
         self._threads = threading.local()
         self._bound: dict[str, NDArray[Any]] = {}
@@ -130,11 +131,6 @@ class Twin:
         self.xaxis: FloatArray = self.bind("xaxis")
         self.actuator_length: FloatArray = self.bind("actuator_length")
         self.history: FloatArray = self.bind("history")
-
-    @property
-    def threads(self) -> int:
-        """The threads on which stations are under way at one time."""
-        return self.pool.threads
 
     @property
     def _own(self) -> Simulation:

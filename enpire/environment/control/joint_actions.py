@@ -63,17 +63,9 @@ class JointTargets:
         self, control: CartesianControl, layout: JointActions, fixed: Mapping[int, float]
     ) -> None:
         """Take the setpoints of `control`; fixed: entries of actions of hands, and their values."""
-        self._control, self._layout, self._fixed = control, layout, dict(fixed)
-
-    @property
-    def size(self) -> int:
-        """Entries of an action of the stations."""
-        return self._layout.size
-
-    @property
-    def grippers(self) -> tuple[int, ...]:
-        """Those of them that open and close hands."""
-        return self._layout.grippers
+        self._control, self._fixed = control, dict(fixed)
+        self.size = layout.size  # entries of an action of the stations
+        self.grippers = layout.grippers  # those of them that open and close hands
 
     def of(self, rows: Rows, actions: Float32Array, readings: Readings) -> Float32Array:
         """Return the joint actions (m, size) whose setpoints are those of `actions` of hands.

@@ -232,6 +232,7 @@ class RemoteController(SeeingController):
         self._observation, self._shown = chunked.observation, shown
         self._called = spec.called or tuple(PICTURE + camera for camera in spec.cameras)
         self._remote, self._actions, self._told = spec, chunked.action, instruction
+        self.joins = spec.joins  # whether the server can be asked for chunks that are `joined`
         self._client = PolicyClient(spec.address, spec.timeout, spec.patience)
         self._tried = False  # since the last fault
         self._length = spec.chunk  # of its chunks; 0: it does not say, and none has come
@@ -249,11 +250,6 @@ class RemoteController(SeeingController):
         if not self._tried:
             self._try()
         super().begin(row, rng, exploration)
-
-    @property
-    def joins(self) -> bool:
-        """Whether the server can be asked for chunks that are `joined`."""
-        return self._remote.joins
 
     def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`."""
