@@ -19,19 +19,14 @@ Seals = Mapping[tuple[Kind, str], str]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node as it answered.
+    """A node as it answered."""
 
-    name: for a person. missing: why the package could not be imported, or empty. python: that
-    tried. packs: sha256, or why there is none, by kind and name. offset: of its clock from ours
-    [s], known to within `within`.
-    """
-
-    name: str
+    name: str  # for a person
     version: str
-    python: str
-    missing: str
-    packs: dict[tuple[Kind, str], str]
-    offset: float
+    python: str  # that tried
+    missing: str  # why the package could not be imported, or empty
+    packs: dict[tuple[Kind, str], str]  # sha256, or why there is none, by kind and name
+    offset: float  # of its clock from ours [s], known to within `within`
     within: float
 
 

@@ -47,14 +47,10 @@ class PolicyWeights:
 
 @dataclass(frozen=True, slots=True)
 class TrainingMessage:
-    """A training, for another machine.
+    """A training, for another machine."""
 
-    request: `as_json` of what is asked. source: text of the recipe's file, if it is in one of its
-    own.
-    """
-
-    request: dict[str, Any]
-    source: str = ""
+    request: dict[str, Any]  # `as_json` of what is asked
+    source: str = ""  # text of the recipe's file, if it is in one of its own
 
 
 @dataclass(frozen=True, slots=True)

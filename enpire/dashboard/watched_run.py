@@ -76,16 +76,13 @@ class RunTally:
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """One decision of a run.
+    """One decision of a run."""
 
-    number: its place among them, from 1. at: Unix time [s]; 0 where the ledger does not say.
-    """
-
-    number: int
+    number: int  # its place among them, from 1
     round: int
     kind: str
     text: str
-    at: float
+    at: float  # Unix time [s]; 0 where the ledger does not say
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,17 +20,13 @@ MIN_STD = 1e-3  # of an observation or action that hardly varies
 
 @dataclass(frozen=True, slots=True)
 class ExampleBatch:
-    """B examples, as a gradient step takes them.
+    """B examples, as a gradient step takes them."""
 
-    history: observations (B, history, obs); actions: (B, chunk, act); valid: (B, chunk); weight:
-    (B,). pictures: of a policy that sees, (B, cameras, size, size, 3) of uint8.
-    """
-
-    history: Tensor
-    actions: Tensor
-    valid: Tensor
-    weight: Tensor
-    pictures: Tensor | None
+    history: Tensor  # observations (B, history, obs)
+    actions: Tensor  # (B, chunk, act)
+    valid: Tensor  # (B, chunk)
+    weight: Tensor  # (B,)
+    pictures: Tensor | None  # of a policy that sees, (B, cameras, size, size, 3) of uint8
 
     def to(self, where: torch.device) -> ExampleBatch:
         """The same on a device."""

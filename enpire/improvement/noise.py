@@ -180,14 +180,11 @@ class SteeredFlowAgent(NoiseAgent[FlowPolicy]):
 
 @dataclass(frozen=True, slots=True)
 class NoiseTrials:
-    """What a policy made of noise, beforehand: M trials.
+    """What a policy made of noise, beforehand: M trials."""
 
-    history: moments, (M, history, obs). noise: (M, noise). actions: (M, execute, act).
-    """
-
-    history: Tensor
-    noise: Tensor
-    actions: Tensor
+    history: Tensor  # moments, (M, history, obs)
+    noise: Tensor  # (M, noise)
+    actions: Tensor  # (M, execute, act)
 
 
 class TriedAgent(NoiseAgent[NoiseSteering]):

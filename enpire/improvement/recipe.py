@@ -126,13 +126,11 @@ class Collector(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredRecipe:
-    """A recipe with its settings, and what policies that it makes are recorded with.
-
-    source, settings: what `remade` makes it of again.
-    """
+    """A recipe with its settings, and what policies that it makes are recorded with."""
 
     name: str
     recipe: Recipe
+    # source, settings: what `remade` makes it of again
     source: str = ""
     settings: tuple[tuple[str, str], ...] = ()
 

@@ -23,20 +23,14 @@ from enpire.types import Episode
 
 @dataclass(frozen=True, slots=True)
 class Transitions:
-    """Chunks that were carried out, M of them.
+    """Chunks that were carried out, M of them."""
 
-    history: what the policy saw, (M, history, obs). actions: (M, execute, act); past an episode's
-    end the last one stands in. reward: of the chunk, discounted within it, (M,). discount: of the
-    value of `later`, (M,), zero where the episode ended. later: what the policy saw next, (M,
-    history, obs). followed: the discounted return that the episode had from here on, (M,).
-    """
-
-    history: Tensor
-    actions: Tensor
-    reward: Tensor
-    discount: Tensor
-    later: Tensor
-    followed: Tensor
+    history: Tensor  # what the policy saw, (M, history, obs)
+    actions: Tensor  # (M, execute, act); past an episode's end the last one stands in
+    reward: Tensor  # of the chunk, discounted within it, (M,)
+    discount: Tensor  # of the value of `later`, (M,), zero where the episode ended
+    later: Tensor  # what the policy saw next, (M, history, obs)
+    followed: Tensor  # the discounted return that the episode had from here on, (M,)
 
     def __len__(self) -> int:
         return len(self.reward)

@@ -46,22 +46,18 @@ WORKER = "enpire.improvement.worker"
 
 @dataclass(frozen=True, slots=True)
 class TrainingRequest:
-    """A training. number: of its round; parent: the policy to improve on, by name, or empty.
-
-    parameters: of the task's skill script. instruction: the task in words. grippers: entries of an
-    action that open and close hands. symmetry: how the task's scene may be moved. relative: entries
-    of an action that may be learned as ways from where things are.
-    """
+    """A training."""
 
     recipe: ConfiguredRecipe
     spec: ChunkSpec
-    number: int
-    parent: str
+    number: int  # of its round
+    parent: str  # the policy to improve on, by name, or empty
     seed: int
-    parameters: tuple[Parameter, ...] = ()
-    instruction: str = ""
-    grippers: tuple[int, ...] = ()
-    symmetry: Symmetry | None = None
+    parameters: tuple[Parameter, ...] = ()  # of the task's skill script
+    instruction: str = ""  # the task in words
+    grippers: tuple[int, ...] = ()  # entries of an action that open and close hands
+    symmetry: Symmetry | None = None  # how the task's scene may be moved
+    # Entries of an action that may be learned as ways from where things are.
     relative: tuple[RelativeTarget, ...] = ()
 
     @classmethod

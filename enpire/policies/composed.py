@@ -33,18 +33,16 @@ BASES: dict[str, type[Base]] = {
 
 @dataclass(frozen=True, slots=True)
 class ComposedSpec(JsonSpec):
-    """What a composed policy maps, and what it is made of.
-
-    kind, base: of the base, its own spec as text; head: the same of the network beside it.
-    """
+    """What a composed policy maps, and what it is made of."""
 
     what: ClassVar[str] = "a composed policy"
     task: str
     observation: int
     action: int
+    # kind, base: of the base, its own spec as text
     kind: str
     base: str
-    head: str
+    head: str  # the same of the network beside it
 
 
 class Composed[H: nn.Module]:

@@ -13,12 +13,9 @@ from enpire.json_text import frozen, parsed
 
 @dataclass(frozen=True, slots=True)
 class JsonSpec:
-    """The shape of a policy, which stands as text in the metadata of a safetensors file.
+    """The shape of a policy, which stands as text in the metadata of a safetensors file."""
 
-    what: the text is a description of, for messages.
-    """
-
-    what: ClassVar[str]
+    what: ClassVar[str]  # the text is a description of, for messages
 
     def to_json(self) -> str:
         """Return it as text."""

@@ -40,11 +40,7 @@ class Chunked(Protocol):
 
 @dataclass(slots=True)
 class PolicyState:
-    """One station's episode: the observations it reaches back to, and the chunk under way.
-
-    pictures: of a policy that sees, those that it reaches back to, (cameras, size, size, 3).
-    path: the way it came, of a policy that may go back.
-    """
+    """One station's episode: the observations it reaches back to, and the chunk under way."""
 
     rng: np.random.Generator
     exploration: float = 0.0
@@ -52,8 +48,9 @@ class PolicyState:
     varied: int = 0
     seen: deque[Float32Array] = field(default_factory=deque)
     chunk: deque[Float32Array] = field(default_factory=deque)
+    # Of a policy that sees, those that it reaches back to, (cameras, size, size, 3).
     pictures: deque[Image] = field(default_factory=lambda: deque(maxlen=1))
-    path: Path = field(default_factory=Path)
+    path: Path = field(default_factory=Path)  # the way it came, of a policy that may go back
 
     @classmethod
     def of(cls, spec: ChunkSpec, rng: np.random.Generator, exploration: float = 0.0) -> PolicyState:
@@ -94,16 +91,12 @@ class PolicyState:
 
 @dataclass(frozen=True, slots=True)
 class ChunkRequest:
-    """A chunk that an episode under way asks for, to go on with when the last one ends.
-
-    seen: (history, obs). left: of the last one, (n, act), from the newest period that was seen on;
-    delay: of these, that will have been carried out.
-    """
+    """A chunk that an episode under way asks for, to go on with when the last one ends."""
 
     state: PolicyState
-    seen: Float32Array
-    left: Float32Array
-    delay: int
+    seen: Float32Array  # (history, obs)
+    left: Float32Array  # of the last one, (n, act), from the newest period that was seen on
+    delay: int  # of these, that will have been carried out
 
 
 class PolicyController:

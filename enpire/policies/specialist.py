@@ -120,15 +120,12 @@ class SpecialistPolicy(Composed[Quick]):
 
 @dataclass(slots=True)
 class Advised(PolicyState):
-    """One station's episode, and what the generalist said.
+    """One station's episode, and what the generalist said."""
 
-    advice: the chunk that is there, (any, act), and periods since it was asked for; coming: one
-    that is not there yet, and the same of it.
-    """
-
+    # The chunk that is there, (any, act), and periods since it was asked for.
     advice: Float32Array | None = None
     age: int = 0
-    coming: Float32Array | None = None
+    coming: Float32Array | None = None  # one that is not there yet, and the same of it
     since: int = 0
 
 

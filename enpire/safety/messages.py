@@ -18,13 +18,10 @@ _STATUS = struct.Struct("<qqQQQqqQQQ")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetpointRequest:
-    """A setpoint that a policy asks for; `rest` asks to come to rest instead.
+    """A setpoint that a policy asks for; `rest` asks to come to rest instead."""
 
-    epoch: of the arming that it is for. stamp: monotonic ns at which it was written.
-    """
-
-    epoch: int
-    stamp: int
+    epoch: int  # of the arming that it is for
+    stamp: int  # monotonic ns at which it was written
     setpoint: FloatArray
     rest: bool = False
 
@@ -45,12 +42,9 @@ class SetpointRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TimedSetpoint:
-    """A setpoint, (axes,), to be reached `seconds` after its `stamp`, monotonic ns.
+    """A setpoint, (axes,), to be reached `seconds` after its `stamp`, monotonic ns."""
 
-    epoch: as in `SetpointRequest`.
-    """
-
-    epoch: int
+    epoch: int  # as in `SetpointRequest`
     stamp: int
     seconds: float
     setpoint: FloatArray

@@ -30,19 +30,12 @@ def say_nothing(text: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """Who is told what goes on.
+    """Who is told what goes on."""
 
-    Attributes:
-        say: Takes what a person who watches should know.
-        warn: Takes what a person should know though it is no result.
-        progress: Whether a person is shown how far it is.
-        emit: Takes events, for a program; None where there is none.
-    """
-
-    say: Say = say_at_once
-    warn: Say = say_on_stderr
-    progress: bool = True
-    emit: Emit | None = None
+    say: Say = say_at_once  # takes what a person who watches should know
+    warn: Say = say_on_stderr  # takes what a person should know though it is no result
+    progress: bool = True  # whether a person is shown how far it is
+    emit: Emit | None = None  # takes events, for a program; None where there is none
 
 
 PERSON = Audience()

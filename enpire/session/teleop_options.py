@@ -46,18 +46,13 @@ def device_name(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DeviceRequest:
-    """Hands that are asked for.
+    """Hands that are asked for."""
 
-    whose: as `device_name` has it. settings: of a teleoperator, as `FIELDS` says. files: of
-    stations with arms. port: of the page. leaves: whether a person may leave, and then is asked
-    for nothing.
-    """
-
-    whose: str
-    settings: Mapping[str, str] = field(default_factory=dict)
-    files: Sequence[Path] = ()
-    port: int = 0
-    leaves: bool = False
+    whose: str  # as `device_name` has it
+    settings: Mapping[str, str] = field(default_factory=dict)  # of a teleoperator, as `FIELDS` says
+    files: Sequence[Path] = ()  # of stations with arms
+    port: int = 0  # of the page
+    leaves: bool = False  # whether a person may leave, and then is asked for nothing
 
 
 @dataclass(frozen=True, slots=True)

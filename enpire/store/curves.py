@@ -95,13 +95,9 @@ class CurveWriter:
 
 @dataclass(slots=True)
 class CurveReader:
-    """Reads the curves of a run that may be growing.
+    """Reads the curves of a run that may be growing."""
 
-    Attributes:
-        run: folder of the run.
-    """
-
-    run: Path
+    run: Path  # folder of the run
     _offsets: dict[Path, int] = field(default_factory=dict)
     _known: set[tuple[str, str, int]] = field(default_factory=set)
 

@@ -39,21 +39,15 @@ def episode_id(purpose: Purpose, round: int, policy: str, seed: int, variant: in
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """An episode's generators.
+    """An episode's generators."""
 
-    variation: of its initial condition. noise: of its sensors. exploration: of what its controller
-    draws. handling: of what is random in a physical reset. dynamics: of an identified station's
-    arms. looks: of what policies see it look like. forked_noise: of the sensors once the episode
-    has forked.
-    """
-
-    variation: np.random.Generator
-    noise: np.random.Generator
-    exploration: np.random.Generator
-    handling: np.random.Generator
-    dynamics: np.random.Generator
-    looks: np.random.Generator
-    forked_noise: np.random.Generator | None = None
+    variation: np.random.Generator  # of its initial condition
+    noise: np.random.Generator  # of its sensors
+    exploration: np.random.Generator  # of what its controller draws
+    handling: np.random.Generator  # of what is random in a physical reset
+    dynamics: np.random.Generator  # of an identified station's arms
+    looks: np.random.Generator  # of what policies see it look like
+    forked_noise: np.random.Generator | None = None  # of the sensors once the episode has forked
 
 
 @dataclass(frozen=True, slots=True)

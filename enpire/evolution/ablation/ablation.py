@@ -76,18 +76,14 @@ class AblationCell:
 
 @dataclass(frozen=True, slots=True)
 class AblationBench:
-    """What is asked for. arms: the first is what others are held against. seeds: a repeat each.
-
-    episodes: on the common sealed seeds. said: what must be the same when it goes on. command: that
-    began it, for the reports.
-    """
+    """What is asked for."""
 
     folder: Path
-    arms: tuple[AblationArm, ...]
-    seeds: tuple[int, ...]
-    episodes: int
-    said: Mapping[str, Any]
-    command: tuple[str, ...] = ()
+    arms: tuple[AblationArm, ...]  # the first is what others are held against
+    seeds: tuple[int, ...]  # a repeat each
+    episodes: int  # on the common sealed seeds
+    said: Mapping[str, Any]  # what must be the same when it goes on
+    command: tuple[str, ...] = ()  # that began it, for the reports
 
     def begin(self) -> None:
         """Write down what it is, or check that it is what was begun here.
@@ -125,14 +121,11 @@ class AblationBench:
 
 @dataclass(frozen=True, slots=True)
 class CommonSeeds:
-    """The common sealed seeds of a repeat, and the policies that were frozen before.
-
-    policies: name and sha256, by arm.
-    """
+    """The common sealed seeds of a repeat, and the policies that were frozen before."""
 
     entropy: int
     episodes: int
-    policies: Mapping[str, tuple[str, str]]
+    policies: Mapping[str, tuple[str, str]]  # name and sha256, by arm
 
     @property
     def seeds(self) -> list[int]:

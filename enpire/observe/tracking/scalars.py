@@ -34,18 +34,12 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """One value of a run.
+    """One value of a run."""
 
-    Attributes:
-        name: parts with a stroke between them; those of a training begin with `training-3/`.
-        step: robot seconds, gradient steps or versions; see this module.
-        at: when it was known, Unix time [s].
-    """
-
-    name: str
-    step: int
+    name: str  # parts with a stroke between them; those of a training begin with `training-3/`
+    step: int  # robot seconds, gradient steps or versions; see this module
     value: float
-    at: float
+    at: float  # when it was known, Unix time [s]
 
     @property
     def key(self) -> Key:
@@ -109,13 +103,9 @@ class _Block:
 
 @dataclass(slots=True)
 class ScalarReader:
-    """Reads the scalars of a run that may be under way, each of them once.
+    """Reads the scalars of a run that may be under way, each of them once."""
 
-    Attributes:
-        run: open for reading or writing.
-    """
-
-    run: Run
+    run: Run  # open for reading or writing
     _curves: CurveReader = field(init=False)
     _rows: int = 0  # episodes read so far
     _start_rows: int = 0  # of these, of the first policy's evaluation

@@ -80,37 +80,30 @@ def is_address(reference: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RemoteSpec(JsonSpec):
-    """The place of a policy, and what its server said of it.
-
-    observation, action, chunk: 0 where it did not say. seeded: it draws from a seed that it is
-    given. joins: it has a chunk go on from what is left of the last one. spread: the unit of
-    exploration, (act,); without one there is none. policy: the hash of what is served, or of what
-    the server said. size: of the pictures that it sees [px], 0 for none; looks: of how many
-    successive periods; cameras: which, all if it does not say; called: what each of these is
-    called, if not `observation/NAME`.
-    """
+    """The place of a policy, and what its server said of it."""
 
     what: ClassVar[str] = "a remote policy"
     address: str
     task: str = ""
+    # observation, action, chunk: 0 where it did not say
     observation: int = 0
     action: int = 0
     history: int = 1
     stride: int = 1
     chunk: int = 0
     execute: int = 0
-    seeded: bool = False
-    joins: bool = False
-    spread: tuple[float, ...] = ()
-    policy: str = ""
+    seeded: bool = False  # it draws from a seed that it is given
+    joins: bool = False  # it has a chunk go on from what is left of the last one
+    spread: tuple[float, ...] = ()  # the unit of exploration, (act,); without one there is none
+    policy: str = ""  # the hash of what is served, or of what the server said
     timeout: float = 10.0
     patience: float = 30.0
     state: str = "observation/state"
     prompt: str = "prompt"
-    size: int = 0
-    looks: int = 1
-    cameras: tuple[str, ...] = ()
-    called: tuple[str, ...] = ()
+    size: int = 0  # of the pictures that it sees [px], 0 for none
+    looks: int = 1  # of how many successive periods
+    cameras: tuple[str, ...] = ()  # which, all if it does not say
+    called: tuple[str, ...] = ()  # what each of these is called, if not `observation/NAME`
 
     def __post_init__(self) -> None:
         """Refuse what no policy is like, before memory is set aside for it.

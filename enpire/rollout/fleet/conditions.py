@@ -16,17 +16,13 @@ from enpire.types import Episode, Outcome, Times, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """The conditions of a real station, in seconds; nothing of the kind where it is 0.0.
+    """The conditions of a real station, in seconds; nothing of the kind where it is 0.0."""
 
-    reset_time: that a reset takes longer, on average; half to one and a half times as much.
-    latency: from the end of an episode until its verdict is there. fault_every: mean time between
-    failures of a station. repair_time: mean time until it works again; both exponential.
-    """
-
+    # That a reset takes longer, on average; half to one and a half times as much.
     reset_time: float = 0.0
-    latency: float = 0.0
-    fault_every: float = 0.0
-    repair_time: float = 0.0
+    latency: float = 0.0  # from the end of an episode until its verdict is there
+    fault_every: float = 0.0  # mean time between failures of a station
+    repair_time: float = 0.0  # mean time until it works again; both exponential
 
     def __bool__(self) -> bool:
         return any((self.reset_time, self.latency, self.fault_every))
