@@ -39,6 +39,10 @@ class Transitions:
         """The transitions at `index`, (B,)."""
         return Transitions(*(getattr(self, name)[index] for name in self.__slots__))
 
+    def sample(self, size: int, generator: torch.Generator) -> Transitions:
+        """`size` of them, drawn with replacement."""
+        return self.at(torch.randint(len(self), (size,), generator=generator))
+
     def to(self, where: torch.device) -> Transitions:
         """The same on a device."""
         return Transitions(*(getattr(self, name).to(where) for name in self.__slots__))
@@ -78,14 +82,3 @@ def later_of(episodes: Sequence[Episode], execute: int) -> Tensor:
     """The row after each row's chunk, (M,), of all rows end to end; some row, past an end."""
     rows = sum(len(episode) for episode in episodes)
     return (torch.arange(rows) + execute).clamp(max=rows - 1)
-
-
-class Uniform:
-    """Every chunk as often as any other."""
-
-    def __init__(self, data: Transitions) -> None:
-        self.data = data
-
-    def sample(self, size: int, generator: torch.Generator) -> Transitions:
-        """`size` chunks, drawn with replacement."""
-        return self.data.at(torch.randint(len(self.data), (size,), generator=generator))
