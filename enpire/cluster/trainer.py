@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Self
+from typing import Any
 
+from enpire.closing import Closing
 from enpire.cluster.connection import GPU, Cluster, first_line
 from enpire.cluster.survey import require_version
 from enpire.cluster.trainer_actor import (
@@ -29,7 +30,7 @@ CURVE_S = 5.0  # between two looks at a training's curve
 TIMES = 3  # that a training is begun, each time on another process, before it counts as failed
 
 
-class RayTrainer:
+class RayTrainer(Closing):
     """Trains on a node with a GPU, or on any where the cluster has none.
 
     An episode is sent once, and kept there for later rounds.
@@ -49,10 +50,8 @@ class RayTrainer:
         """See `Trainer`."""
         return _RayTraining(self, run, request)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """End its process."""
         done = self._actor.close.remote()
         self._ray.wait([done], timeout=CLOSE_S)
         self._ray.kill(self._actor)

@@ -122,7 +122,7 @@ class RayTrainerActor:
     def close(self) -> None:
         """End everything, and leave nothing on the disk."""
         self.cancel()
-        self._trainer.__exit__(None, None, None)
+        self._trainer.close()
         self._run.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 

@@ -17,6 +17,7 @@ from typing import IO, Any, Protocol, Self
 
 from enpire.child_environment import child_environment
 from enpire.child_process import before_log, end_child, why_ended
+from enpire.closing import Closing
 from enpire.environment import (
     Parameter,
     RelativeTarget,
@@ -166,11 +167,9 @@ class TrainingHandle(Protocol):
             TrainerKilledError: its process was killed.
             RecipeError: it failed.
         """
-        ...
 
     def cancel(self) -> None:
         """End it; what it has kept lets it go on from there."""
-        ...
 
 
 class Trainer(Protocol):
@@ -178,10 +177,9 @@ class Trainer(Protocol):
 
     def begin(self, run: Run, request: TrainingRequest) -> TrainingHandle:
         """Begin to learn from what `run` holds now."""
-        ...
 
 
-class SubprocessTrainer:
+class SubprocessTrainer(Closing):
     """Trains in a process of its own, which blocks no station and can bring none down."""
 
     def __init__(self) -> None:
@@ -195,10 +193,8 @@ class SubprocessTrainer:
             self._process = _Worker()
         return self._process.begin(run.folder, request)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """End the process."""
         self._process.cancel()
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Callable
 
 from enpire.packs.finder import AT_JOINTS, AT_START, sets_joints
 
@@ -28,6 +29,25 @@ PORTS = 2**16
 SHOWN = 20  # characters of a number in a message
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)([smhd])")
+
+
+def _one_of(choices: tuple[str, ...], wrong: str) -> Callable[[str], str]:
+    """Return what takes a text that is among the choices; wrong: what any other is not."""
+
+    def read(text: str) -> str:
+        if text not in choices:
+            raise argparse.ArgumentTypeError(f"{text!r} {wrong}: {' or '.join(choices)}")
+        return text
+
+    return read
+
+
+bound = _one_of(BOUNDS, "is no kind of bound")
+reset_mode = _one_of(RESETS, "is no kind of reset")
+verifier = _one_of(VERIFIERS, "verifies nothing")
+choice_of_starts = _one_of(CHOICES, "is no choice of starts")
+pace = _one_of(PACES, "is no pace")
+start = _one_of(STARTS, "is no place to begin")
 
 
 def duration(text: str) -> float:
@@ -86,11 +106,6 @@ def of_a_chunk(text: str) -> int:
 def number_or_auto(text: str) -> int:
     """A whole number of at least 1, or 0 for `auto`."""
     return 0 if text == AUTO else positive(text)
-
-
-def bound(text: str) -> str:
-    """`point` or `lower`."""
-    return _one_of(BOUNDS, text, "is no kind of bound")
 
 
 def no_or_one(text: str) -> int:
@@ -156,31 +171,6 @@ def level(text: str) -> float:
     return value
 
 
-def reset_mode(text: str) -> str:
-    """`fast` or `physical`."""
-    return _one_of(RESETS, text, "is no kind of reset")
-
-
-def verifier(text: str) -> str:
-    """`sensors` or `cameras`."""
-    return _one_of(VERIFIERS, text, "verifies nothing")
-
-
-def choice_of_starts(text: str) -> str:
-    """`spread` or `drawn`."""
-    return _one_of(CHOICES, text, "is no choice of starts")
-
-
-def pace(text: str) -> str:
-    """`free` or `real`."""
-    return _one_of(PACES, text, "is no pace")
-
-
-def start(text: str) -> str:
-    """`start` or `phase`: where a task begins."""
-    return _one_of(STARTS, text, "is no place to begin")
-
-
 def task_from(task: str, begin: str) -> str:
     """The task's name as `find` takes it, where it is to begin at `start` or at `phase`.
 
@@ -191,13 +181,6 @@ def task_from(task: str, begin: str) -> str:
     ends = AT_JOINTS if sets_joints(task) else ""
     plain = task.removesuffix(ends).removesuffix(AT_START)
     return plain + (AT_START if begin == "start" else "") + ends
-
-
-def _one_of(choices: tuple[str, ...], text: str, wrong: str) -> str:
-    """Return the text if it is among the choices; wrong: what any other is not."""
-    if text not in choices:
-        raise argparse.ArgumentTypeError(f"{text!r} {wrong}: {' or '.join(choices)}")
-    return text
 
 
 def _whole(text: str, least: int, most: int) -> int:
