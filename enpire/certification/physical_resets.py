@@ -24,7 +24,7 @@ BLUR = 0.05
 
 @dataclass(slots=True)
 class PhysicalResets(Observer):
-    """Counts physical resets, holds robots to their limits in them, and takes lost stations back."""
+    """Counts physical resets, holds robots to their limits, and takes lost stations back."""
 
     limits: LimitWatcher
     tried: int = 0

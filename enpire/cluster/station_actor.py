@@ -32,7 +32,7 @@ ROW = 0  # the station's number in its own process
 
 @dataclass(frozen=True, slots=True)
 class StationDescription:
-    """A station as it stands on its node: what a `StationBackend` says of itself, and its version."""
+    """A station on its node: what a `StationBackend` says of itself, and its version."""
 
     node: str  # its machine's name and the process there, for a person
     version: str

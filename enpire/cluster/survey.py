@@ -13,8 +13,7 @@ from enpire.packs.finder import Kind
 ASKED = 3  # times that a node is asked for the time; the quickest answer counts
 CLOCK_S = 1.0  # that clocks may be apart: what two nodes log of one moment stays side by side
 
-Seals = Mapping[tuple[Kind, str], str]
-"""The sha256 of packs by kind and name."""
+Seals = Mapping[tuple[Kind, str], str]  # the sha256 of packs by kind and name
 
 
 @dataclass(frozen=True, slots=True)

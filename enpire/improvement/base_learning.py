@@ -21,8 +21,7 @@ from enpire.improvement.scene_symmetry import moved
 from enpire.policies import ChunkPolicy, FlowPolicy
 from enpire.types import Episode, Flags
 
-Cloned = ChunkPolicy | FlowPolicy
-"""A policy that is ours to teach by cloning."""
+Cloned = ChunkPolicy | FlowPolicy  # A policy that is ours to teach by cloning
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,7 @@ from enpire.improvement.value import SuccessEnsemble, lower_confidence_bound
 from enpire.policies import FlowPolicy, NoiseSteering
 from enpire.policies.flow import DEVIATION, NOISE_LIMIT
 
-Noisy = FlowPolicy | NoiseSteering
-"""What chooses noise."""
+Noisy = FlowPolicy | NoiseSteering  # what chooses noise
 
 
 class NoiseActor(Actor):

@@ -100,7 +100,6 @@ class Recipe(Protocol):
         Raises:
             RecipeError: training diverged or lacks data; the incumbent stays.
         """
-        ...
 
 
 @runtime_checkable
@@ -109,7 +108,6 @@ class Collector(Protocol):
 
     def require(self, stations: StationBackend) -> None:
         """Raise UsageError unless these stations can run its episodes."""
-        ...
 
     def collect(self, asked: Collection) -> Iterator[Job | None]:
         """The round's jobs, `asked.count` of them; the same ones whenever it is asked the same.
@@ -121,7 +119,6 @@ class Collector(Protocol):
         Raises:
             RecipeError: nothing can be collected; the round ends without a candidate.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

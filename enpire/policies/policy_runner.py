@@ -28,14 +28,12 @@ class Chunked(Protocol):
     @property
     def spread(self) -> Tensor:
         """The unit of exploration, (act,)."""
-        ...
 
     def inference(self) -> Callable[..., Float32Array]:
         """Return what maps (batch, history, obs), and what else it needs, to (batch, chunk, act).
 
         With the weights as they are now.
         """
-        ...
 
 
 @dataclass(slots=True)

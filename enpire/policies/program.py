@@ -27,16 +27,13 @@ RESERVED = "__metadata__"  # of a safetensors file
 
 @dataclass(frozen=True, slots=True)
 class ProgramSpec(JsonSpec):
-    """The shape of a program's observations and actions, its files' digest.
-
-    commit: that it is of, empty for none.
-    """
+    """The shape of a program's observations and actions, its files' digest."""
 
     task: str
     observation: int
     action: int
     digest: str
-    commit: str = ""
+    commit: str = ""  # that it is of, empty for none
 
     @classmethod
     def from_json(cls, text: str) -> Self:

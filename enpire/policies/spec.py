@@ -52,20 +52,17 @@ class ChunkSpec(JsonSpec):
 
 @dataclass(frozen=True, slots=True)
 class FlowSpec(ChunkSpec):
-    """The shape of a policy whose chunks flow from noise.
+    """The shape of a policy whose chunks flow from noise."""
 
-    steps: from noise to actions. steering: width of each hidden layer of the network that chooses
-    the noise; without one it is drawn. pending: the most actions, still to be carried out when a
-    chunk is asked for, that it has learned to go on from. deviation: of the noise that is drawn
-    when it acts; it was taught with one. heading: of the object that it sees and acts along.
-    relative: entries of actions that are learned as ways from where what they move is seen.
-    """
-
-    steps: int = 5
+    steps: int = 5  # from noise to actions
+    # Width of each hidden layer of the network that chooses the noise; without one it is drawn.
     steering: tuple[int, ...] = ()
+    # The most actions, still to be carried out when a chunk is asked for, that it has learned to go
+    # on from.
     pending: int = 0
-    deviation: float = 1.0
-    heading: Heading | None = None
+    deviation: float = 1.0  # of the noise that is drawn when it acts; it was taught with one
+    heading: Heading | None = None  # of the object that it sees and acts along
+    # Entries of actions that are learned as ways from where what they move is seen.
     relative: tuple[RelativeTarget, ...] = ()
 
     @classmethod
@@ -82,17 +79,13 @@ class FlowSpec(ChunkSpec):
 
 @dataclass(frozen=True, slots=True)
 class PictureSpec(ChunkSpec):
-    """The shape of a policy that sees by cameras.
+    """The shape of a policy that sees by cameras."""
 
-    cameras: by name; size: width and height of each picture [px]; felt: entries of the observation
-    that it may see beside them; channels: of each layer of an encoder; steps: of the flow.
-    """
-
-    cameras: tuple[str, ...] = ()
-    size: int = 64
-    felt: tuple[int, ...] = ()
-    channels: tuple[int, ...] = (16, 32)
-    steps: int = 5
+    cameras: tuple[str, ...] = ()  # by name
+    size: int = 64  # width and height of each picture [px]
+    felt: tuple[int, ...] = ()  # entries of the observation that it may see beside them
+    channels: tuple[int, ...] = (16, 32)  # of each layer of an encoder
+    steps: int = 5  # of the flow
 
     @property
     def features(self) -> int:

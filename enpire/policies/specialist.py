@@ -32,17 +32,12 @@ from enpire.types import Float32Array, FloatArray, Image
 
 @dataclass(frozen=True, slots=True)
 class SpecialistSpec:
-    """How the two of them work together, in control periods.
+    """How the two of them work together, in control periods."""
 
-    every: from one asking of the generalist to the next. late: its chunk is there so much later.
-    pending: actions of it that the specialist is shown. quick: the specialist's shape as of a
-    policy of its own.
-    """
-
-    every: int
-    late: int
-    pending: int
-    quick: ChunkSpec
+    every: int  # from one asking of the generalist to the next
+    late: int  # its chunk is there so much later
+    pending: int  # actions of it that the specialist is shown
+    quick: ChunkSpec  # the specialist's shape as of a policy of its own
 
     def __post_init__(self) -> None:
         timed = 0 <= self.late <= self.every and self.every > 0

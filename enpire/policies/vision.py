@@ -19,15 +19,11 @@ LONGEST = 8  # control periods between pictures, so that of a long chunk too the
 
 @dataclass(frozen=True, slots=True)
 class ObservationMask:
-    """What a policy sees of what stations show; of who sees nothing by cameras it is all of it.
+    """What a policy sees of what stations show; of who sees nothing by cameras it is all of it."""
 
-    cameras: places of its cameras among theirs. felt: entries of the observation that it may see
-    beside them. observation: entries of the whole of it.
-    """
-
-    cameras: tuple[int, ...] = ()
-    felt: tuple[int, ...] = ()
-    observation: int = 0
+    cameras: tuple[int, ...] = ()  # places of its cameras among theirs
+    felt: tuple[int, ...] = ()  # entries of the observation that it may see beside them
+    observation: int = 0  # entries of the whole of it
 
     def beside[A: (Float32Array, Tensor)](self, history: A) -> A:
         """The entries of observations (..., obs) that may be seen beside pictures."""

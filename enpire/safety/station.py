@@ -70,7 +70,7 @@ class RealTimeSettings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StationFile:
-    """A station as its file says; sha256 over the file, the robot pack and its driver's settings."""
+    """A station as its file says; sha256 over file, robot pack and its driver's settings."""
 
     path: Path
     driver: str

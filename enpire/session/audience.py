@@ -7,11 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-Say = Callable[[str], None]
-"""Takes a sentence for a person."""
+Say = Callable[[str], None]  # takes a sentence for a person
 
-Emit = Callable[[Mapping[str, Any]], None]
-"""Takes an object for a program: an event, or a result."""
+Emit = Callable[[Mapping[str, Any]], None]  # takes an object for a program: an event, or a result
 
 
 def say_at_once(text: str) -> None:
@@ -38,8 +36,7 @@ class Audience:
     emit: Emit | None = None  # takes events, for a program; None where there is none
 
 
-PERSON = Audience()
-"""Who sits at the terminal."""
+PERSON = Audience()  # who sits at the terminal
 
 NOBODY = Audience(say_nothing, say_nothing, progress=False)
 """Who asked for silence: of a library, everybody who did not ask for more."""

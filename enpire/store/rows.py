@@ -66,19 +66,17 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class RoundRow:
-    """One round: the incumbent at its end, its evaluation, what it cost.
-
-    robot_s: robot time of all stations [s]. wall_s: time on the clock [s]. low, high: 95% interval.
-    """
+    """One round: the incumbent at its end, its evaluation, what it cost."""
 
     number: int
     policy: str
     successes: int = 0
     trials: int = 0
+    # low, high: 95% interval
     low: float = 0.0
     high: float = 1.0
-    robot_s: float = 0.0
-    wall_s: float = 0.0
+    robot_s: float = 0.0  # robot time of all stations [s]
+    wall_s: float = 0.0  # time on the clock [s]
     numbers: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -97,10 +95,7 @@ class PolicyRow:
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """Something the loop decided, in words for a person and with the numbers behind it.
-
-    at: when it was recorded, Unix time [s]; 0 before that, and in ledgers that do not say.
-    """
+    """Something the loop decided, in words for a person and with the numbers behind it."""
 
     round: int
     kind: str
@@ -108,6 +103,7 @@ class LogEntry:
     incumbent: str = ""
     candidate: str = ""
     numbers: Mapping[str, float] = field(default_factory=dict)
+    # When it was recorded, Unix time [s]; 0 before that, and in ledgers that do not say.
     at: float = field(default=0.0, compare=False)
 
     @property
@@ -131,13 +127,10 @@ class SealedRow:
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """Something that happened in a campaign; never changed, never removed.
+    """Something that happened in a campaign; never changed, never removed."""
 
-    experiment: its number, 0 for none. kind, text: what, in the campaign's own words
-    (`enpire.evolution.experiments.events`). at: Unix time [s].
-    """
-
-    experiment: int
+    experiment: int  # its number, 0 for none
+    # kind, text: what, in the campaign's own words (`enpire.evolution.experiments.events`)
     kind: str
     text: str
-    at: float = 0.0
+    at: float = 0.0  # Unix time [s]

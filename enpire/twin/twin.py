@@ -95,8 +95,7 @@ class Simulation:
             all_values[row] = mine
 
 
-Run = Callable[[Simulation], int]
-"""Runs the station that is loaded; returns the substeps done."""
+Run = Callable[[Simulation], int]  # runs the station that is loaded; returns the substeps done
 
 
 class Twin:

@@ -78,7 +78,6 @@ class VerifierCameras(Protocol):
 
     def look[T](self, row: int, stamp: float, see: Callable[[list[CameraView]], T]) -> Future[T]:
         """What `see` makes of the views of station `row` as it is now; returns at once."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

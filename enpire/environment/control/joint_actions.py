@@ -24,14 +24,10 @@ class JointActions:
     """The layout of an action: per arm where each joint is to be, then the gripper, in [-1, 1].
 
     -1 and 1 are the ends of a joint's range; a gripper is closed at -1 and open at 1.
-
-    Attributes:
-        arms: How many there are.
-        dof: Joints of each arm.
     """
 
-    arms: int
-    dof: int
+    arms: int  # how many there are
+    dof: int  # joints of each arm
 
     @property
     def size(self) -> int:

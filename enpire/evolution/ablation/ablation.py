@@ -138,19 +138,15 @@ class BenchRunner(Protocol):
 
     def start(self, seed: int, run: Path) -> None:
         """Have a first policy, and how good it is."""
-        ...
 
     def campaign(self, cell: AblationCell) -> None:
         """Have a cell's campaign go on to its end."""
-        ...
 
     def measure(self, cell: AblationCell, policy: str, drawn: CommonSeeds, folder: Path) -> bool:
         """Run a policy on the common seeds, into a new run; whether all of it is there."""
-        ...
 
     def stop(self) -> None:
         """Have whatever is under way end soon."""
-        ...
 
 
 def carry_out(

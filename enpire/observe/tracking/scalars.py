@@ -52,15 +52,12 @@ class Tracker(Protocol):
 
     def known_keys(self) -> set[Key]:
         """Return what it holds of the run already, from earlier starts."""
-        ...
 
     def log(self, scalars: Sequence[Scalar]) -> None:
         """Take scalars that it does not hold yet."""
-        ...
 
     def close(self) -> None:
         """End it; all that it took is kept."""
-        ...
 
 
 class _Judged(NamedTuple):

@@ -10,17 +10,14 @@ from enpire.policies.description import JsonSpec
 
 @dataclass(frozen=True, slots=True)
 class LeRobotSpec(JsonSpec):
-    """What it maps, and what LeRobot calls it: `act`, `diffusion`, `smolvla`.
-
-    task: that it was given for; empty where nobody said. observation: entries of its state, 0 if it
-    takes none: the task's, or of a policy that sees those that an arm feels. cameras: that it looks
-    through; size: of each picture [px].
-    """
+    """What it maps, and what LeRobot calls it: `act`, `diffusion`, `smolvla`."""
 
     what: ClassVar[str] = "a LeRobot policy"
-    task: str
+    task: str  # that it was given for; empty where nobody said
+    # Entries of its state, 0 if it takes none: the task's, or of a policy that sees those that an
+    # arm feels.
     observation: int
     action: int
     type: str
-    cameras: tuple[str, ...] = ()
-    size: int = 0
+    cameras: tuple[str, ...] = ()  # that it looks through
+    size: int = 0  # of each picture [px]

@@ -18,7 +18,7 @@ from enpire.environment import Job
 
 @dataclass(slots=True, eq=False)
 class Queue:
-    """Jobs of one piece of work, drawn one at a time; `None` among them says that none is due yet."""
+    """Jobs of one piece of work, drawn one at a time; `None` among them: none is due yet."""
 
     jobs: Iterator[Job | None]
     share: float = 1.0  # of robot time, beside the shares of the others; 0.0 takes what they leave
