@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from enpire.types import Outcome, Purpose
+from enpire.types import Estimate, Outcome, Purpose
 
 
 class Phase(StrEnum):
@@ -79,6 +79,11 @@ class RoundRow:
     wall_s: float = 0.0  # time on the clock [s]
     numbers: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def success(self) -> Estimate:
+        """The success rate with its 95% interval."""
+        return Estimate(self.successes, self.trials, self.low, self.high)
+
 
 @dataclass(frozen=True, slots=True)
 class PolicyRow:
@@ -123,6 +128,11 @@ class SealedRow:
     trials: int
     low: float
     high: float
+
+    @property
+    def success(self) -> Estimate:
+        """The success rate with its 95% interval."""
+        return Estimate(self.successes, self.trials, self.low, self.high)
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,8 +156,7 @@ class SuccessTally:
             points.append(SuccessPoint(account.FIRST, kind, self._started, self._start.estimate))
         for row in rounds:
             if row.trials:
-                success = Estimate(row.successes, row.trials, row.low, row.high)
-                points.append(SuccessPoint(row.policy, kind, row.robot_s, success))
+                points.append(SuccessPoint(row.policy, kind, row.robot_s, row.success))
         # By all its evaluations, if there were more of them after its round.
         last = self._evaluated.get(incumbent)
         if points and last and last.trials > points[-1].success.trials:
@@ -182,7 +181,7 @@ class SuccessTally:
                 row.policy,
                 MeasurementKind.SEALED,
                 self._sealed.get(row.attempt, self.robot_s),
-                Estimate(row.successes, row.trials, row.low, row.high),
+                row.success,
                 row.attempt in good,
             )
             for row in sealed

@@ -73,7 +73,7 @@ def read_summary(run: Run, rows: Sequence[EpisodeRow]) -> RunSummary:
         target=settings.get("target"),
         reached=last is not None,
         start=account.start(ledger),
-        final=_final(ledger, last, policy),
+        final=last.success if last else account.evaluations(ledger, policy),
         sealed=last is not None,
         at_least=evaluations.at_least(last) if last else None,
         corrected=_corrected(run, last, settings) if last else "",
@@ -105,12 +105,6 @@ def lineage(ledger: Ledger, policy: str) -> tuple[LineageStep, ...]:
         steps.append(LineageStep(policy, row.recipe, texts.get(policy, ""), success))
         policy = row.parent
     return tuple(reversed(steps))
-
-
-def _final(ledger: Ledger, last: SealedRow | None, policy: str) -> Estimate:
-    if last is None:
-        return account.evaluations(ledger, policy)
-    return Estimate(last.successes, last.trials, last.low, last.high)
 
 
 def _corrected(run: Run, last: SealedRow, settings: Mapping[str, Any]) -> str:

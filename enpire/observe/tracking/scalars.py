@@ -194,9 +194,8 @@ class ScalarReader:
         at = max((seen[-1].at for seen in self._evaluated.values()), default=0.0)
         for row in rounds:
             if row.trials:
-                success = Estimate(row.successes, row.trials, row.low, row.high)
                 when = _Tally(robot_s=row.robot_s, at=at)
-                yield from _measured("success/incumbent", success, row.robot_s, when)
+                yield from _measured("success/incumbent", row.success, row.robot_s, when)
                 yield Scalar("run/round", round(row.robot_s), float(row.number), at)
         if rounds and last:
             total = _Tally()
@@ -238,8 +237,7 @@ class ScalarReader:
         for row in self.run.ledger.sealed():
             tally = self._sealed.get(row.attempt)
             if tally and tally.trials >= row.trials:
-                success = Estimate(row.successes, row.trials, row.low, row.high)
-                yield from _measured("success/sealed", success, tally.robot_s, tally)
+                yield from _measured("success/sealed", row.success, tally.robot_s, tally)
 
 
 def _measured(name: str, success: Estimate, robot_s: float, when: _Tally) -> Iterator[Scalar]:

@@ -220,7 +220,7 @@ class Sealed:
 
     def text(self, row: SealedRow) -> str:
         """Return what came of an evaluation, for a person."""
-        measured = Estimate(row.successes, row.trials, row.low, row.high)
+        measured = row.success
         verdict = str(self._verdict(row))
         if not self.passed(row):
             return f"attempt {row.attempt}, {verdict}: {measured}"
