@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as NotYet
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Thread
@@ -250,7 +249,7 @@ class _Worker:
             return None
         try:
             said = self._answer.result(within)
-        except NotYet:
+        except TimeoutError:
             return None
         if "error" in said:
             raise (TrainerKilledError if said.get("killed") else RecipeError)(said["error"])
