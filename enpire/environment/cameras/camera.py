@@ -28,18 +28,14 @@ RIM = 0.67  # by so much OpenCV draws a shape too large, all round [px]
 
 @dataclass(frozen=True, slots=True)
 class Camera:
-    """A pinhole without distortion.
-
-    position: (3,) m and rotation: (3, 3), camera to world. focal [px]; width, height [px], with the
-    principal point in the middle.
-    """
+    """A pinhole without distortion; its principal point is in the middle."""
 
     name: str
-    position: FloatArray
-    rotation: FloatArray
-    focal: float
-    width: int
-    height: int
+    position: FloatArray  # (3,) [m]
+    rotation: FloatArray  # (3, 3), camera to world
+    focal: float  # [px]
+    width: int  # [px]
+    height: int  # [px]
 
     def project(self, points: FloatArray) -> FloatArray:
         """Pixels (..., 2) of points (..., 3) before the camera [m]."""
