@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.hidden_parameters import HiddenFit
 from enpire.errors import StoreError
-from enpire.identification.hidden import HiddenFit
 from enpire.identification.motion import Waves
 from enpire.store.durable import disk_errors, publish_file
 

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.faulty_policy import FAULTS
 from enpire.drivers import build
 from enpire.errors import SafetyError
-from enpire.observe.faulty_policy import FAULTS
 from enpire.safety.check import check
 from enpire.safety.client import StationClient
 from enpire.safety.launch import Supervision
@@ -113,7 +113,7 @@ class FaultyPolicyProcess:
     def __init__(self, folder: Path) -> None:
         """Start it; it waits to be told to go."""
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "enpire.observe.faulty_policy", str(folder)],
+            [sys.executable, "-m", "benchmarks.faulty_policy", str(folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Callable
 
 RESETS = ("fast", "physical")
 VERIFIERS = ("sensors", "cameras")
@@ -32,6 +33,24 @@ PORTS = 2**16
 SHOWN = 20  # characters of a number in a message
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)([smhd])")
+
+
+def one_of(choices: tuple[str, ...], wrong: str) -> Callable[[str], str]:
+    """Return what takes a text that is among the choices; wrong: what any other is not."""
+
+    def read(text: str) -> str:
+        if text not in choices:
+            raise argparse.ArgumentTypeError(f"{text!r} {wrong}: {' or '.join(choices)}")
+        return text
+
+    return read
+
+
+bound = one_of(BOUNDS, "is no kind of bound")
+reset_mode = one_of(RESETS, "is no kind of reset")
+verifier = one_of(VERIFIERS, "verifies nothing")
+choice_of_starts = one_of(CHOICES, "is no choice of starts")
+pace = one_of(PACES, "is no pace")
 
 
 def duration(text: str) -> float:
@@ -90,11 +109,6 @@ def of_a_chunk(text: str) -> int:
 def number_or_auto(text: str) -> int:
     """A whole number of at least 1, or 0 for `auto`."""
     return 0 if text == AUTO else positive(text)
-
-
-def bound(text: str) -> str:
-    """`point` or `lower`."""
-    return one_of(BOUNDS, text, "is no kind of bound")
 
 
 def no_or_one(text: str) -> int:
@@ -160,26 +174,6 @@ def level(text: str) -> float:
     return value
 
 
-def reset_mode(text: str) -> str:
-    """`fast` or `physical`."""
-    return one_of(RESETS, text, "is no kind of reset")
-
-
-def verifier(text: str) -> str:
-    """`sensors` or `cameras`."""
-    return one_of(VERIFIERS, text, "verifies nothing")
-
-
-def choice_of_starts(text: str) -> str:
-    """`spread` or `drawn`."""
-    return one_of(CHOICES, text, "is no choice of starts")
-
-
-def pace(text: str) -> str:
-    """`free` or `real`."""
-    return one_of(PACES, text, "is no pace")
-
-
 def hands(text: str) -> str:
     """Whose hands help: one of those that `HANDS` says."""
     if text not in (*PAGE, SCRIPT, LEROBOT) and not re.fullmatch(rf"{LEROBOT}:\w+", text):
@@ -190,13 +184,6 @@ def hands(text: str) -> str:
 def nobody_or_hands(text: str) -> str:
     """Whose hands help, or empty for nobody."""
     return text and hands(text)
-
-
-def one_of(choices: tuple[str, ...], text: str, wrong: str) -> str:
-    """Return the text if it is among the choices; wrong: what any other is not."""
-    if text not in choices:
-        raise argparse.ArgumentTypeError(f"{text!r} {wrong}: {' or '.join(choices)}")
-    return text
 
 
 def _whole(text: str, least: int, most: int) -> int:

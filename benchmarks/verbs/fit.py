@@ -110,9 +110,9 @@ def _measure(
     import numpy as np
 
     from benchmarks.fit import Draw
+    from benchmarks.hidden_parameters import recover, recover_handling
     from enpire.identification.arms import Handling
     from enpire.identification.handle import Moves, handling
-    from enpire.identification.hidden import recover, recover_handling
     from enpire.identification.motion import draw, motion
     from enpire.identification.play import ArmNoise
 

@@ -102,8 +102,7 @@ class Said:
     tokens: int = 0
 
 
-Turn = Told | Said
-"""They take turns; the first is told, and is the prompt."""
+Turn = Told | Said  # they take turns; the first is told, and is the prompt
 
 
 class LanguageModel(Protocol):
@@ -116,7 +115,6 @@ class LanguageModel(Protocol):
             TooLong: say less.
             ModelError: there is none, also after waiting and asking again where that may help.
         """
-        ...
 
 
 def added(turns: Sequence[Turn], text: str, results: tuple[ToolResult, ...] = ()) -> list[Turn]:

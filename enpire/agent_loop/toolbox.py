@@ -28,7 +28,6 @@ class Provider(Protocol):
 
     def call(self, id: str, name: str, given: Mapping[str, Any]) -> ToolResult:
         """Carry out the call with this id; what is wrong is a result too."""
-        ...
 
 
 class Toolbox:

@@ -28,31 +28,25 @@ RMS, OFF, TURNED = 5.0, 0.1, 0.2  # of what is no calibration any more [px, m, r
 
 @dataclass(frozen=True, slots=True)
 class CameraCalibration:
-    """One camera, and how well it is known.
+    """One camera, and how well it is known."""
 
-    mount: `world`, or the arm on whose wrist it sits. width, height, focal (x, y), centre (x, y):
-    pixels. distortion: k1, k2, p1, p2, k3 of OpenCV's model. position [m] and quaternion (w x y z)
-    take points from the camera to the frame of its mount: the world, or that arm's site `wrist`.
-
-    pictures: of how many it is made. intrinsics_rms, hand_eye_rms: of what was fitted, and
-    held_out_rms: of pictures that the hand-eye fit has not seen [px]. position_deviation [m] and
-    angle_deviation [rad]: standard deviations of the pose, the largest over all directions.
-    """
-
-    mount: str
-    width: int
-    height: int
-    focal: tuple[float, ...]
-    centre: tuple[float, ...]
-    distortion: tuple[float, ...]
+    mount: str  # `world`, or the arm on whose wrist it sits
+    width: int  # [px]
+    height: int  # [px]
+    focal: tuple[float, ...]  # x, y [px]
+    centre: tuple[float, ...]  # x, y [px]
+    distortion: tuple[float, ...]  # k1, k2, p1, p2, k3 of OpenCV's model
+    # Position [m] and quaternion (w x y z) take points from the camera to its mount's frame: the
+    # world, or that arm's site `wrist`.
     position: tuple[float, ...]
     quaternion: tuple[float, ...]
-    pictures: int
-    intrinsics_rms: float
-    hand_eye_rms: float
-    held_out_rms: float
-    position_deviation: float
-    angle_deviation: float
+    pictures: int  # of how many it is made
+    intrinsics_rms: float  # of what was fitted [px]
+    hand_eye_rms: float  # of what was fitted [px]
+    held_out_rms: float  # of pictures that the hand-eye fit has not seen [px]
+    # Standard deviations of the pose, the largest over all directions.
+    position_deviation: float  # [m]
+    angle_deviation: float  # [rad]
 
     @property
     def matrix(self) -> FloatArray:

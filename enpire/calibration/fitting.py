@@ -27,26 +27,19 @@ SINGULAR = 1e12  # condition of the fit above which its pose is unknown in some 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoardView:
-    """One picture of the board.
+    """One picture of the board."""
 
-    points: corners in the board's frame, (n, 3) [m]; pixels: where they were seen, (n, 2);
-    world_wrist: of the arm that moves camera or board, (4, 4).
-    """
-
-    points: FloatArray
-    pixels: FloatArray
-    world_wrist: FloatArray
+    points: FloatArray  # corners in the board's frame, (n, 3) [m]
+    pixels: FloatArray  # where they were seen, (n, 2)
+    world_wrist: FloatArray  # of the arm that moves camera or board, (4, 4)
 
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """Above what a calibration is refused: rms [px], standard deviations [m], [rad].
-
-    hand_eye_rms: also of pictures held out.
-    """
+    """Above what a calibration is refused: rms [px], standard deviations [m], [rad]."""
 
     intrinsics_rms: float = 1.0
-    hand_eye_rms: float = 2.0
+    hand_eye_rms: float = 2.0  # also of pictures held out
     position_deviation: float = 0.005
     angle_deviation: float = 0.01
 

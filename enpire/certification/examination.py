@@ -48,24 +48,19 @@ CUT = (0.2, 0.95)  # share of a demonstration after which one stops half-way
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Episodes of each kind.
+    """Episodes of each kind."""
 
-    demonstrator, nothing, random, after_reset: of the checks called so. repeat: seeds that are run
-    four times. audit: unsteady ones, and as many cut short. near: made to be near misses. messes:
-    to be put back by physical resets. fakes: seeds of each constructed fake. hostile: in each scene
-    made to deceive cameras.
-    """
-
+    # demonstrator, nothing, random, after_reset: of the checks called so
     demonstrator: int
     nothing: int
     random: int
     after_reset: int
-    repeat: int
-    audit: int
-    near: int
-    messes: int
-    fakes: int
-    hostile: int
+    repeat: int  # seeds that are run four times
+    audit: int  # unsteady ones, and as many cut short
+    near: int  # made to be near misses
+    messes: int  # to be put back by physical resets
+    fakes: int  # seeds of each constructed fake
+    hostile: int  # in each scene made to deceive cameras
 
     @classmethod
     def all(cls, number: int) -> Counts:

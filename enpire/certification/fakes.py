@@ -52,19 +52,15 @@ class Faker:
 
 @dataclass(frozen=True, slots=True)
 class FakeResult:
-    """What was said of one episode of a fake.
-
-    judge: who said it, `sensors` or `cameras`. shown: whether the episode came to the verifier.
-    said: the verifier called it a success. was: the truth did. reason: the verdict's own.
-    """
+    """What was said of one episode of a fake."""
 
     fake: str
     seed: int
-    judge: str
-    shown: bool
-    said: bool
-    was: bool
-    reason: str
+    judge: str  # who said it, `sensors` or `cameras`
+    shown: bool  # whether the episode came to the verifier
+    said: bool  # the verifier called it a success
+    was: bool  # the truth did
+    reason: str  # the verdict's own
 
 
 def show(

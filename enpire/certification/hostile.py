@@ -32,18 +32,15 @@ ANY = np.random.default_rng(0)  # for looks of which nothing is drawn
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostileScene:
-    """One way to deceive.
-
-    dress: changes the renderer's model. spoil: changes pictures, given those of a success.
-    wrong: whether the object is none that could make it a success.
-    """
+    """One way to deceive."""
 
     name: str
-    dress: Callable[[mujoco.MjModel], None] = lambda model: None
+    dress: Callable[[mujoco.MjModel], None] = lambda model: None  # changes the renderer's model
+    # Changes pictures, given those of a success.
     spoil: Callable[[list[CameraView], list[CameraView]], list[CameraView]] = (
         lambda views, success: views
     )
-    wrong: bool = False
+    wrong: bool = False  # whether the object is none that could make it a success
 
 
 class HostileVerifierCameras:

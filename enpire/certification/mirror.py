@@ -24,18 +24,15 @@ ASIDE, TILT = 0.02, 0.2  # how far hands and objects are moved before they are m
 
 @dataclass(frozen=True, slots=True)
 class TrackedBody:
-    """A loose object and what is tracked on it.
-
-    sites: which of the tracked ones. place, turn: theirs in its frame, (n, 3) [m] and (n, 3, 3).
-    middle: its centre of mass there [m].
-    """
+    """A loose object and what is tracked on it."""
 
     name: str
     body: int
-    sites: NDArray[np.int64]
+    sites: NDArray[np.int64]  # which of the tracked ones
+    # place, turn: theirs in its frame, (n, 3) [m] and (n, 3, 3)
     place: FloatArray
     turn: FloatArray
-    middle: FloatArray
+    middle: FloatArray  # its centre of mass there [m]
 
 
 class MirroredScene:

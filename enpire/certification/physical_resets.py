@@ -24,18 +24,15 @@ BLUR = 0.05
 
 @dataclass(slots=True)
 class PhysicalResets(Observer):
-    """Counts physical resets, holds robots to their limits in them, and takes lost stations back.
-
-    reset_s: how long they took. starts: what policies then saw first.
-    """
+    """Counts physical resets, holds robots to their limits, and takes lost stations back."""
 
     limits: LimitWatcher
     tried: int = 0
     restored: int = 0
     first: int = 0  # that came right at once
     failures: list[str] = field(default_factory=list)
-    reset_s: list[float] = field(default_factory=list)
-    starts: list[FloatArray] = field(default_factory=list)
+    reset_s: list[float] = field(default_factory=list)  # how long they took
+    starts: list[FloatArray] = field(default_factory=list)  # what policies then saw first
     _physical: set[int] = field(default_factory=set)
     _tries: dict[int, int] = field(default_factory=dict)
 

@@ -24,29 +24,18 @@ ALWAYS = (Change.NOTHING, Change.NOISE)  # apply to whatever there is
 
 @dataclass(frozen=True, slots=True)
 class StressResult:
-    """What was measured at one point of the grid.
+    """What was measured at one point of the grid."""
 
-    Attributes:
-        point: the point's name.
-        success: as the verifier says, over judged episodes.
-        invalid: episodes whose reset failed for good, which count to nothing.
-        tried_again: resets that failed and were tried with another initial condition.
-        audit: the verifier against the truth.
-        missing: why there is nothing to change, for a person; empty where it was measured.
-        failures: how often each predicate did not hold, the most frequent first.
-        reason: why an episode was invalid, the most frequent reason; empty if none was.
-        example: one false success: its seed, what was said and what was; empty if there is none.
-    """
-
-    point: str
-    success: Estimate
-    invalid: int = 0
-    tried_again: int = 0
-    audit: Confusion = NO_AUDIT
-    missing: str = ""
+    point: str  # the point's name
+    success: Estimate  # as the verifier says, over judged episodes
+    invalid: int = 0  # episodes whose reset failed for good, which count to nothing
+    tried_again: int = 0  # resets that failed and were tried with another initial condition
+    audit: Confusion = NO_AUDIT  # the verifier against the truth
+    missing: str = ""  # why there is nothing to change, for a person; empty where it was measured
+    # How often each predicate did not hold, the most frequent first.
     failures: Mapping[str, int] = field(default_factory=dict)
-    reason: str = ""
-    example: str = ""
+    reason: str = ""  # why an episode was invalid, the most frequent reason; empty if none was
+    example: str = ""  # one false success: its seed, what was said and was; empty if there is none
 
     @property
     def false_successes(self) -> int:

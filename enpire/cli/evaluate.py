@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from dataclasses import fields
 from pathlib import Path
 
 from enpire.cli.options.backends import add_arms, add_cluster, backend_of
 from enpire.cli.options.menagerie import add_menagerie, use_menagerie
-from enpire.cli.options.parser import Parser, add_start, add_trust, print_json
+from enpire.cli.options.parser import Parser, add_start, add_trust, options_given, print_json
 from enpire.cli.options.recovery import add_recovery
 from enpire.option_values import RANDOM, positive, seed_number, spell
 from enpire.session.audience import PERSON
@@ -80,26 +81,8 @@ def run(options: Namespace) -> int:
     choose_graphics()
     use_menagerie(options)
     leave_cores_to_physics()
-    request = EvaluationRequest(
-        policy=options.policy,
-        task=options.task or "",
-        begin=options.begin or "",
-        episodes=options.episodes,
-        robots=options.robots,
-        attempts=options.attempts,
-        seed=options.seed,
-        python=options.python or "",
-        success=options.success or "",
-        reset=options.reset or "",
-        world=options.world or "",
-        inference_time=options.inference_time,
-        verify=options.verify,
-        vary_looks=options.vary_looks,
-        run=options.run,
-        recover=options.recover,
-        recover_limit=options.recover_limit,
-        trust=options.trust,
-    ).on_arms(len(options.station))
+    asked = options_given(options, (each.name for each in fields(EvaluationRequest)))
+    request = EvaluationRequest(**asked).on_arms(len(options.station))
     with backend_of(options) as where:
         measured = measure(request, where, PERSON)
     figures = measured.figures

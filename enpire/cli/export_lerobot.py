@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enpire.cli.helpers.progress_bars import leave_bars_out
 from enpire.cli.options.parser import Parser, add_trust
 from enpire.errors import StoreError, UsageError
 from enpire.option_values import natural
@@ -56,7 +55,7 @@ def add_options(parser: Parser) -> None:
 def run(options: Namespace) -> int:
     """Write it."""
     choose_graphics()
-    leave_bars_out()
+    os.environ.setdefault("TQDM_DISABLE", "1")  # no bars of LeRobot's, which is imported next
     from dataclasses import replace
 
     from enpire.datasets import export

@@ -133,14 +133,9 @@ def _run(options: Namespace) -> int:
             )
     start = LoopStart(
         limits=limits,
-        run=options.run,
         arms=options.station,
-        port=options.port,
-        recover=options.recover,
-        recover_limit=options.recover_limit,
-        track=options.track,
-        trust=options.trust,
         audience=Audience(emit=options.emit),
+        **options_given(options, ("run", "port", "recover", "recover_limit", "track", "trust")),
     )
     changed = limits if options.resume is not None else {}
 

@@ -105,9 +105,7 @@ def report(run: Run) -> dict[str, Any]:
             {
                 "round": row.number,
                 "policy": row.policy,
-                "success": row.successes / row.trials if row.trials else None,
-                "n": row.trials,
-                "ci95": [row.low, row.high],
+                **account.as_json(row.success),
                 "robot_hours": row.robot_s / 3600,
                 "wall_s": row.wall_s,
             }
@@ -128,9 +126,7 @@ def report(run: Run) -> dict[str, Any]:
             {
                 "attempt": row.attempt,
                 "policy": row.policy,
-                "success": row.successes / row.trials if row.trials else None,
-                "n": row.trials,
-                "ci95": [row.low, row.high],
+                **account.as_json(row.success),
                 "reached": row in good,
                 "at_least": evaluations.at_least(row) if row in good else None,
                 "corrected": certificate.corrected(

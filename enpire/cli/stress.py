@@ -72,25 +72,15 @@ def add_options(parser: Parser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class StressSubject:
-    """What is measured.
+    """What is measured."""
 
-    Attributes:
-        task: a task pack.
-        label: what a person reads.
-        name: what episodes are recorded under.
-        sha256: of the policy; empty for a script.
-        images: size of the pictures that it sees [px]; 0: none.
-        act: its controller for stations.
-        run: the folder of the run to keep the result in; None: nowhere.
-    """
-
-    task: str
-    label: str
-    name: str
-    sha256: str
-    images: int
-    act: Callable[[Stations], Controller]
-    run: Path | None
+    task: str  # a task pack
+    label: str  # what a person reads
+    name: str  # what episodes are recorded under
+    sha256: str  # of the policy; empty for a script
+    images: int  # size of the pictures that it sees [px]; 0: none
+    act: Callable[[Stations], Controller]  # its controller for stations
+    run: Path | None  # the folder of the run to keep the result in; None: nowhere
 
 
 def run(options: Namespace) -> int:

@@ -13,25 +13,19 @@ from enpire.types import Episode
 
 @dataclass(slots=True)
 class RunningEpisode:
-    """An episode under way, as far as is known here.
-
-    coming: Ray's reference. began: on the clock, in periods, as `passed` since and `until`, where
-    it has ended. asked: the reference of how far it is, awaited. waited: since when it is asked in
-    vain to have got on, and heard: when it last had, both on the monotonic clock. result: what came
-    of it.
-    """
+    """An episode under way, as far as is known here; counts are of periods of the clock."""
 
     row: int
     job: Job
     ticket: int
-    coming: Any
+    coming: Any  # Ray's reference
     began: int
-    passed: int = 0
-    until: int | None = None
-    asked: Any = None
-    waited: float | None = None
-    heard: float = field(default_factory=time.monotonic)
-    result: Episode | None = None
+    passed: int = 0  # since it began
+    until: int | None = None  # where it has ended
+    asked: Any = None  # the reference of how far it is, awaited
+    waited: float | None = None  # since when it is asked in vain to have got on, monotonic [s]
+    heard: float = field(default_factory=time.monotonic)  # when it last had
+    result: Episode | None = None  # what came of it
 
     @property
     def bound(self) -> int:

@@ -39,7 +39,6 @@ from enpire.environment import (
     Demonstrations,
     Job,
     Order,
-    Parameter,
     PolicyCameras,
     RandomActions,
     Task,
@@ -83,53 +82,18 @@ class RayStations:
         cluster.require_alike(cluster.room(STATION), self._seals())
         cluster.require_room(stations)  # still
         self._workers = StationWorkers(cluster, order, stations)
-        self._about = self._workers.first
-        self.period = self._about.period
+        about = self._workers.first
+        self.name, self.verified_by, self.packs = about.name, about.verified_by, about.packs
+        self.observation_size, self.action_size = about.observation_size, about.action_size
+        self.parameters = about.parameters
+        self.repeatable = about.repeatable  # on nodes with the same processor
+        self.live = False
+        self.policy_cameras: PolicyCameras | None = None  # no pictures go over the network
+        self.period = about.period
         self.clock = CommonClock(self.period)
-        self.packs = self._about.packs
 
     def __len__(self) -> int:
         return len(self._workers)
-
-    @property
-    def name(self) -> str:
-        """The task's."""
-        return self._about.name
-
-    @property
-    def verified_by(self) -> str:
-        """What verdicts are come by with, for a person."""
-        return self._about.verified_by
-
-    @property
-    def observation_size(self) -> int:
-        """Entries of an observation."""
-        return self._about.observation_size
-
-    @property
-    def action_size(self) -> int:
-        """Entries of an action."""
-        return self._about.action_size
-
-    @property
-    def policy_cameras(self) -> PolicyCameras | None:
-        """No pictures go over the network: policies see what trackers say."""
-        return None
-
-    @property
-    def repeatable(self) -> bool:
-        """Whether the same seed gives the same episode, on nodes with the same processor."""
-        return self._about.repeatable
-
-    @property
-    def live(self) -> bool:
-        """They are twins'."""
-        return False
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters of the task's skill script."""
-        return self._about.parameters
 
     @property
     def starter(self) -> tuple[str, Controller]:

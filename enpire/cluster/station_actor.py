@@ -32,12 +32,9 @@ ROW = 0  # the station's number in its own process
 
 @dataclass(frozen=True, slots=True)
 class StationDescription:
-    """A station as it stands on its node: what a `StationBackend` says of itself, and its version.
+    """A station on its node: what a `StationBackend` says of itself, and its version."""
 
-    node: its machine's name and the process there, for a person.
-    """
-
-    node: str
+    node: str  # its machine's name and the process there, for a person
     version: str
     name: str
     period: float
@@ -59,16 +56,12 @@ class RemoteFailure:
 
 @dataclass(frozen=True, slots=True)
 class EndedEpisode:
-    """An episode that has ended.
-
-    periods: of control that it took. aside: why the station takes no more jobs, or empty. steps: of
-    its simulation.
-    """
+    """An episode that has ended."""
 
     episode: Episode
-    periods: int
-    aside: str
-    steps: int
+    periods: int  # of control that it took
+    aside: str  # why the station takes no more jobs, or empty
+    steps: int  # of its simulation
 
 
 class StationActor:

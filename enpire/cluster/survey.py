@@ -13,25 +13,19 @@ from enpire.packs.finder import Kind
 ASKED = 3  # times that a node is asked for the time; the quickest answer counts
 CLOCK_S = 1.0  # that clocks may be apart: what two nodes log of one moment stays side by side
 
-Seals = Mapping[tuple[Kind, str], str]
-"""The sha256 of packs by kind and name."""
+Seals = Mapping[tuple[Kind, str], str]  # the sha256 of packs by kind and name
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node as it answered.
+    """A node as it answered."""
 
-    name: for a person. missing: why the package could not be imported, or empty. python: that
-    tried. packs: sha256, or why there is none, by kind and name. offset: of its clock from ours
-    [s], known to within `within`.
-    """
-
-    name: str
+    name: str  # for a person
     version: str
-    python: str
-    missing: str
-    packs: dict[tuple[Kind, str], str]
-    offset: float
+    python: str  # that tried
+    missing: str  # why the package could not be imported, or empty
+    packs: dict[tuple[Kind, str], str]  # sha256, or why there is none, by kind and name
+    offset: float  # of its clock from ours [s], known to within `within`
     within: float
 
 

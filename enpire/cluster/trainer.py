@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Self
+from typing import Any
 
+from enpire.closing import Closing
 from enpire.cluster.connection import GPU, Cluster, first_line
 from enpire.cluster.survey import require_version
 from enpire.cluster.trainer_actor import (
@@ -29,7 +30,7 @@ CURVE_S = 5.0  # between two looks at a training's curve
 TIMES = 3  # that a training is begun, each time on another process, before it counts as failed
 
 
-class RayTrainer:
+class RayTrainer(Closing):
     """Trains on a node with a GPU, or on any where the cluster has none.
 
     An episode is sent once, and kept there for later rounds.
@@ -43,24 +44,17 @@ class RayTrainer:
         """
         self._cluster, self._ray = cluster, cluster.ray
         self._sent: set[str] = set()
-        self._actor, self._node = self._start()
+        self._actor, self.node = self._start()
 
     def begin(self, run: Run, request: TrainingRequest) -> TrainingHandle:
         """See `Trainer`."""
         return _RayTraining(self, run, request)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """End its process."""
         done = self._actor.close.remote()
         self._ray.wait([done], timeout=CLOSE_S)
         self._ray.kill(self._actor)
-
-    @property
-    def node(self) -> str:
-        """The node where it trains, for a person."""
-        return self._node
 
     def learn(self, run: Run, request: TrainingRequest) -> Any:
         """Send what it lacks and have it begin; returns the reference of what will come of it."""
@@ -94,7 +88,7 @@ class RayTrainer:
         """Have another process, which knows nothing yet, in place of one that is lost."""
         self._ray.kill(self._actor)
         self._sent.clear()
-        self._actor, self._node = self._start()
+        self._actor, self.node = self._start()
 
     def _start(self) -> tuple[Any, str]:
         needs = {"num_gpus": 1} if self._cluster.room(GPU) else {"num_cpus": 1}

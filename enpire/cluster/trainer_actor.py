@@ -47,14 +47,10 @@ class PolicyWeights:
 
 @dataclass(frozen=True, slots=True)
 class TrainingMessage:
-    """A training, for another machine.
+    """A training, for another machine."""
 
-    request: `as_json` of what is asked. source: text of the recipe's file, if it is in one of its
-    own.
-    """
-
-    request: dict[str, Any]
-    source: str = ""
+    request: dict[str, Any]  # `as_json` of what is asked
+    source: str = ""  # text of the recipe's file, if it is in one of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +122,7 @@ class RayTrainerActor:
     def close(self) -> None:
         """End everything, and leave nothing on the disk."""
         self.cancel()
-        self._trainer.__exit__(None, None, None)
+        self._trainer.close()
         self._run.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 

@@ -22,17 +22,13 @@ LOSSES = 3  # of a station one after the other, without an episode in between, t
 
 @dataclass(slots=True)
 class _StationWorker:
-    """A station: the process that it is, or that is to be it.
+    """A station: the process that it is, or that is to be it."""
 
-    actor: Ray's handle. coming: its `StationDescription`, awaited. description: once it is there.
-    node: its node's id. losses: of its processes since the last episode.
-    """
-
-    actor: Any
-    coming: Any
-    description: StationDescription | None = None
-    node: str = ""
-    losses: int = 0
+    actor: Any  # Ray's handle
+    coming: Any  # its `StationDescription`, awaited
+    description: StationDescription | None = None  # once it is there
+    node: str = ""  # its node's id
+    losses: int = 0  # of its processes since the last episode
 
 
 class StationWorkers:

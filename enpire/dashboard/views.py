@@ -151,11 +151,10 @@ def rounds_html(run: WatchedRun) -> str:
     decided = {line.round: line for line in log if line.kind in ("promoted", "kept", "rejected")}
     rows = []
     for row in reversed(rounds):
-        success = Estimate(row.successes, row.trials, row.low, row.high)
         line = decided.get(row.number)
         why = f"{line.kind}: {line.text}" if line else ""
         hours = f"{row.robot_s / HOUR:.2f}"
-        rows.append((str(row.number), row.policy, str(success), hours, why))
+        rows.append((str(row.number), row.policy, str(row.success), hours, why))
     head = ("round", "incumbent", "its success", "robot-hours", "decision")
     return table(head, rows, (0, 3)) if rows else ""
 

@@ -35,24 +35,18 @@ class StationTally:
 
 @dataclass(slots=True)
 class RunTally:
-    """Everything about a run that grows with its episodes.
+    """Everything about a run that grows with its episodes; counts are of episodes."""
 
-    Attributes:
-        number: of the last episode that was added, as the ledger counts.
-        sealed_s: robot time of sealed evaluations [s].
-        seconds: of robot time by round, sealed evaluations apart [s].
-        stages, policies, rounds: that occur, with the number of their episodes.
-    """
-
-    number: int = 0
+    number: int = 0  # of the last episode that was added, as the ledger counts
     success: SuccessTally = field(default_factory=SuccessTally)
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     purposes: Counter[Purpose] = field(default_factory=Counter)
     stages: Counter[str] = field(default_factory=Counter)
     policies: Counter[str] = field(default_factory=Counter)
     stations: dict[int, StationTally] = field(default_factory=dict)
+    # Robot time by round, sealed evaluations apart [s].
     seconds: dict[int, float] = field(default_factory=dict)
-    sealed_s: float = 0.0
+    sealed_s: float = 0.0  # robot time of sealed evaluations [s]
 
     def add(self, number: int, row: EpisodeRow) -> None:
         """Take in the next episode, in the order of commitment."""
@@ -76,51 +70,36 @@ class RunTally:
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """One decision of a run.
+    """One decision of a run."""
 
-    number: its place among them, from 1. at: Unix time [s]; 0 where the ledger does not say.
-    """
-
-    number: int
+    number: int  # its place among them, from 1
     round: int
     kind: str
     text: str
-    at: float
+    at: float  # Unix time [s]; 0 where the ledger does not say
 
 
 @dataclass(frozen=True, slots=True)
 class RunNow:
-    """A run at one moment, apart from its tally.
+    """A run at one moment, apart from its tally."""
 
-    Attributes:
-        version: counts the changes that were seen.
-        live: a process writes it.
-        state: in the run's own word, or `killed`, or that it is not read yet.
-        success: of the incumbent; of the sealed evaluation that passed if there is one.
-        examined: sealed evaluations that are over; passing: those of them that reached the target.
-        robot_s: robot time, sealed evaluations apart [s].
-        facts: of its ledger.
-        campaign: its experiments; None if it is no campaign.
-        problem: why it cannot be read; empty if it can.
-    """
-
-    version: int = 0
-    live: bool = False
+    version: int = 0  # counts the changes that were seen
+    live: bool = False  # a process writes it
     task: str = "?"
     seed: int = 0
     robots: int = 0
     target: float | None = None
-    state: str = UNREAD
+    state: str = UNREAD  # in the run's own word, or `killed`, or that it is not read yet
     incumbent: str = ""
-    success: Estimate = NOTHING
+    success: Estimate = NOTHING  # of the incumbent, or in the sealed evaluation that passed
     rounds: tuple[RoundRow, ...] = ()
-    examined: tuple[SealedRow, ...] = ()
-    passing: tuple[SealedRow, ...] = ()
+    examined: tuple[SealedRow, ...] = ()  # sealed evaluations that are over
+    passing: tuple[SealedRow, ...] = ()  # those of them that reached the target
     episodes: int = 0
-    robot_s: float = 0.0
-    facts: Mapping[str, str] = field(default_factory=dict)
-    campaign: CampaignReport | None = None
-    problem: str = ""
+    robot_s: float = 0.0  # robot time, sealed evaluations apart [s]
+    facts: Mapping[str, str] = field(default_factory=dict)  # of its ledger
+    campaign: CampaignReport | None = None  # its experiments; None if it is no campaign
+    problem: str = ""  # why it cannot be read; empty if it can
 
 
 class WatchedRun:
@@ -187,10 +166,7 @@ class WatchedRun:
         facts, sealed, live = ledger.facts(), ledger.sealed(), under_way(self.folder)
         passing = sealed_of(run).passing if sealed else []
         incumbent = account.incumbent(ledger)
-        success = tally.success.evaluations(incumbent)
-        if passing:
-            last = passing[-1]
-            success = Estimate(last.successes, last.trials, last.low, last.high)
+        success = passing[-1].success if passing else tally.success.evaluations(incumbent)
         return RunNow(
             version=version,
             live=live,

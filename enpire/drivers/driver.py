@@ -18,8 +18,7 @@ from enpire.packs.toml import Table
 from enpire.real_path import real_path
 from enpire.types import FloatArray, Image
 
-Clock = Callable[[], int]
-"""Nanoseconds of the machine's monotonic clock, which nobody can set."""
+Clock = Callable[[], int]  # nanoseconds of the machine's monotonic clock, which nobody can set
 
 
 def runtime_folder(station: Path) -> Path:
@@ -31,30 +30,23 @@ def runtime_folder(station: Path) -> Path:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """What the arms said of themselves.
+    """What the arms said of themselves."""
 
-    stamp: when it was measured, ns of the monotonic clock of this machine. position, velocity:
-    (axes,). effort: (axes,), torques [N m] or forces [N]. force: at each wrist, (arms, 3) [N].
-    What an arm does not measure is NaN.
-    """
-
-    stamp: int
+    stamp: int  # when it was measured, ns of the monotonic clock of this machine
+    # position, velocity: (axes,)
     position: FloatArray
     velocity: FloatArray
-    effort: FloatArray
-    force: FloatArray
+    effort: FloatArray  # (axes,), torques [N m] or forces [N]
+    force: FloatArray  # at each wrist, (arms, 3) [N]. What an arm does not measure is NaN
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The place where a driver works.
-
-    runtime: folder of the station's sockets and shared memory. settings: the driver's own, those
-    of the robot's `drivers.toml` under those of the station file.
-    """
+    """The place where a driver works."""
 
     name: str = "station"
-    runtime: Path = Path()
+    runtime: Path = Path()  # folder of the station's sockets and shared memory
+    # The driver's own, those of the robot's `drivers.toml` under those of the station file.
     settings: Table = field(default_factory=lambda: Table({}, "driver settings"))
 
 
@@ -83,14 +75,12 @@ class Driver(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Picture:
-    """What a camera saw. stamp: ns of the monotonic clock; image: (height, width, 3), RGB.
+    """What a camera saw."""
 
-    ahead: by how much the camera's clock had the picture later than it came [ns]; it counts as
-    taken when it came then.
-    """
-
-    stamp: int
-    image: Image
+    stamp: int  # ns of the monotonic clock
+    image: Image  # (height, width, 3), RGB
+    # By how much the camera's clock had the picture later than it came [ns]; it counts as taken
+    # when it came then.
     ahead: int = 0
 
 

@@ -16,29 +16,22 @@ WIRES = ("twin", "ros2")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Objects:
-    """Poses of the tracked objects, in the order in which their task names them.
+    """Poses of the tracked objects, in the order in which their task names them."""
 
-    stamp: monotonic ns of this machine. position: (objects, 3) m; rotation: (objects, 3, 3), object
-    to world.
-    """
-
-    stamp: int
-    position: FloatArray
-    rotation: FloatArray
+    stamp: int  # monotonic ns of this machine
+    position: FloatArray  # (objects, 3) m
+    rotation: FloatArray  # (objects, 3, 3), object to world
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault that a simulated station was made to have: its number, kind, and what was done.
-
-    begun: monotonic ns of this machine. seconds: that it lasts.
-    """
+    """A fault that a simulated station was made to have: its number, kind, and what was done."""
 
     number: int
     kind: str
     text: str
-    begun: int
-    seconds: float
+    begun: int  # monotonic ns of this machine
+    seconds: float  # that it lasts
 
 
 class Wire(Protocol):

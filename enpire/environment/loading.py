@@ -108,23 +108,19 @@ def _say_uneven(stations: Stations) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Stations that are asked for, wherever they are to be.
+    """Stations that are asked for, wherever they are to be."""
 
-    task: a pack, or the Gymnasium environment `gym:ID`. python: interpreter of that environment's
-    own workers. success: what makes an episode of it one; see `SuccessRule`. demonstrator: a file
-    that shows how it is done there (`gym_worker.script_of`). verify, images, world, vary_looks: as
-    in `build_stations`; such an environment judges by itself, in no world.
-    """
-
-    task: str
-    python: str = ""
-    success: str = ""
+    task: str  # a pack, or the Gymnasium environment `gym:ID`
+    python: str = ""  # interpreter of that environment's own workers
+    success: str = ""  # what makes an episode of it one; see `SuccessRule`
     reset: ResetMode = ResetMode.FAST
+    # verify, images, world, vary_looks: as in `build_stations`; such an environment judges by
+    # itself, in no world
     verify: str = SENSORS
     images: int = 0
     world: str = ""
     vary_looks: bool = False
-    demonstrator: str = ""
+    demonstrator: str = ""  # a file that shows how it is done there (`gym_worker.script_of`)
 
 
 def open_stations(order: Order, stations: int, threads: int = 0) -> StationBackend:

@@ -42,22 +42,18 @@ FIRST = {"position": 2e-3, "velocity": 5e-2, "effort": 0.5}  # of the noise, bef
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParameterFit:
-    """Parameters with 95% intervals.
-
-    values, low, high, nominal: (n,), in the parameters' units. shown: whether the recordings tell
-    more than half of what was not known; else the value is hardly more than the prior. covariance:
-    (n, n), in coordinates of `prior`. noise: by signal, (axes,), what no parameters explain. rows:
-    rows used and rows left out as touching something.
-    """
+    """Parameters with 95% intervals, (n,), in the parameters' units."""
 
     prior: Prior
     values: FloatArray
     low: FloatArray
     high: FloatArray
+    # Whether the recordings tell more than half of what was not known; else the value is hardly
+    # more than the prior.
     shown: Flags
-    covariance: FloatArray
-    noise: dict[str, FloatArray]
-    rows: tuple[int, int]
+    covariance: FloatArray  # (n, n), in coordinates of `prior`
+    noise: dict[str, FloatArray]  # by signal, (axes,), what no parameters explain
+    rows: tuple[int, int]  # rows used and rows left out as touching something
 
     @classmethod
     def at(

@@ -78,16 +78,12 @@ def fit_handling(arms: Handling, recordings: Sequence[Recording]) -> ParameterFi
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Linear:
-    """The linear last step: residuals r (numbers,) in units of noise, Jacobian J (numbers, n).
-
-    information: (n, n), what was known before in it. counts: which residuals do, (windows, signals
-    x joints).
-    """
+    """The linear last step: residuals r (numbers,) in units of noise, Jacobian J (numbers, n)."""
 
     r: FloatArray
     J: FloatArray
-    information: FloatArray
-    counts: Flags
+    information: FloatArray  # (n, n), what was known before in it
+    counts: Flags  # which residuals do, (windows, signals x joints)
 
 
 class _Search:

@@ -34,18 +34,13 @@ STEEPEST, CURVED = 1.875, 5.774  # of a quintic from rest to rest: speed, accele
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """What a motion does with an object.
+    """What a motion does with an object."""
 
-    turn: to each side about the first joint [rad]; push: duration of one at least [s]; stroke: of
-    every other way [s]; pushes: how often it is carried to one side and pushed to the other; lift:
-    height [m].
-    """
-
-    turn: float = 0.15
-    push: float = 4.0
-    stroke: float = 0.8
-    pushes: int = 4
-    lift: float = 0.04
+    turn: float = 0.15  # to each side about the first joint [rad]
+    push: float = 4.0  # duration of one at least [s]
+    stroke: float = 0.8  # of every other way [s]
+    pushes: int = 4  # how often it is carried to one side and pushed to the other
+    lift: float = 0.04  # height [m]
 
 
 def handling(scene: Scene, moves: Moves, rate: float) -> ExcitationMotion:

@@ -27,23 +27,21 @@ COLUMNS = ("stamps", "sent", "position", "velocity", "effort", "age")
 class Recording:
     """Rows of what was measured, and of the setpoint that was sent after it.
 
-    stamps: (T,) seconds, increasing, of the setpoints. age: (T,) by how much what was measured is
-    older [s]. sent, position [rad, or the gripper's unit], velocity, effort
-    [N m, or N]: (T, axes), axes as in `enpire.drivers.Reading`; velocity and effort are NaN where
-    an arm does not measure them. It begins at rest. effort_window: efforts are means over the
-    time up to their stamp [s]; 0: of the moment. name: where it is from. handled: the object that
-    lies where its task's scene has it, and may be touched; none: nothing is.
+    It begins at rest. Axes are as in `enpire.drivers.Reading`; velocity and effort are NaN where an
+    arm does not measure them.
     """
 
     robot: str
-    name: str
-    stamps: FloatArray
-    sent: FloatArray
-    position: FloatArray
-    velocity: FloatArray
-    effort: FloatArray
-    age: FloatArray
+    name: str  # where it is from
+    stamps: FloatArray  # (T,), increasing, of the setpoints [s]
+    sent: FloatArray  # (T, axes) [rad, or the gripper's unit]
+    position: FloatArray  # (T, axes) [rad, or the gripper's unit]
+    velocity: FloatArray  # (T, axes)
+    effort: FloatArray  # (T, axes) [N m, or N]
+    age: FloatArray  # (T,), by how much what was measured is older [s]
+    # Efforts are means over the time up to their stamp [s]; 0: of the moment.
     effort_window: float = 0.0
+    # The object that lies where its task's scene has it, and may be touched; none: nothing is.
     handled: str = ""
 
     def __post_init__(self) -> None:

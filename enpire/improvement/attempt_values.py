@@ -33,36 +33,27 @@ UNKNOWN = -1  # of a row whose attempt was not given up: there is no row where i
 
 @dataclass(frozen=True, slots=True)
 class AttemptSettings:
-    """Settings of the gradient steps.
+    """Settings of the gradient steps."""
 
-    batch: moments a step. lr: learning rate. weight_decay: AdamW's. ema: decay of the weights'
-    moving average, which acts and bootstraps. noise: standard deviation that is added to normalised
-    observations. share: chance that a network learns from an episode. gamma: discount of a control
-    period; so near one, haste is worth little and being stuck costs much. Names differ from those
-    of critics and base, which a run may have been given by their ends.
-    """
-
-    batch: int = 128
-    lr: float = 5e-4
-    weight_decay: float = 1e-2
-    ema: float = 0.995
-    noise: float = 0.05
-    share: float = 0.8
+    batch: int = 128  # moments a step
+    lr: float = 5e-4  # learning rate
+    weight_decay: float = 1e-2  # AdamW's
+    ema: float = 0.995  # decay of the weights' moving average, which acts and bootstraps
+    noise: float = 0.05  # standard deviation that is added to normalised observations
+    share: float = 0.8  # chance that a network learns from an episode
+    # Discount of a control period; so near one, haste is worth little and being stuck costs much.
+    # Names differ from those of critics and base, which a run may have been given by their ends.
     gamma: float = 0.998
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptRows:
-    """The rows of one episode of T periods that belong to an attempt, M of them.
+    """The rows of one episode of T periods that belong to an attempt, M of them."""
 
-    at: their periods, (M,). left: periods until the attempt ends, (M,). won: 1.0 where it ended
-    with success, (M,). cut: the period in which it was given up, or `UNKNOWN`, (M,).
-    """
-
-    at: Tensor
-    left: Tensor
-    won: Tensor
-    cut: Tensor
+    at: Tensor  # their periods, (M,)
+    left: Tensor  # periods until the attempt ends, (M,)
+    won: Tensor  # 1.0 where it ended with success, (M,)
+    cut: Tensor  # the period in which it was given up, or `UNKNOWN`, (M,)
 
     @classmethod
     def of(cls, episode: Episode, chunk: int, motions: tuple[int, ...]) -> AttemptRows:

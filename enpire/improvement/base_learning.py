@@ -21,24 +21,18 @@ from enpire.improvement.scene_symmetry import moved
 from enpire.policies import ChunkPolicy, FlowPolicy
 from enpire.types import Episode, Flags
 
-Cloned = ChunkPolicy | FlowPolicy
-"""A policy that is ours to teach by cloning."""
+Cloned = ChunkPolicy | FlowPolicy  # A policy that is ours to teach by cloning
 
 
 @dataclass(frozen=True, slots=True)
 class BaseSettings:
-    """The settings of gradient steps.
+    """The settings of gradient steps."""
 
-    batch: moments a step. lr: learning rate. decay: AdamW's weight decay. average: decay of the
-    weights' moving average, which is what acts. noise: standard deviation that is added to
-    normalised observations.
-    """
-
-    batch: int = 256
-    lr: float = 3e-4
-    decay: float = 1e-2
-    average: float = 0.998
-    noise: float = 0.05
+    batch: int = 256  # moments a step
+    lr: float = 3e-4  # learning rate
+    decay: float = 1e-2  # AdamW's weight decay
+    average: float = 0.998  # decay of the weights' moving average, which is what acts
+    noise: float = 0.05  # standard deviation that is added to normalised observations
 
 
 class BaseLearner:

@@ -106,5 +106,4 @@ def digest(*parts: object) -> str:
     return hashed.hexdigest()
 
 
-NOWHERE = Checkpoint()
-"""Nothing is kept."""
+NOWHERE = Checkpoint()  # nothing is kept

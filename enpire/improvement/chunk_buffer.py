@@ -12,20 +12,14 @@ from enpire.improvement.growing_tensors import GrowingTensors
 
 @dataclass(frozen=True, slots=True)
 class Chunks:
-    """Chunks as critics learn from them, a row for every control period of an episode.
+    """Chunks as critics learn from them, a row for every control period of an episode."""
 
-    seen: observations that critics look at, (N, lags, obs). actions: that were carried out from
-    there on, (N, execute, act). later: the row after the chunk, (N,). reward: of the chunk,
-    discounted within it, (N,). discount: of the value at `later`, (N,), zero where the episode
-    ended. followed: the discounted return that the episode had, (N,).
-    """
-
-    seen: Tensor
-    actions: Tensor
-    later: Tensor
-    reward: Tensor
-    discount: Tensor
-    followed: Tensor
+    seen: Tensor  # observations that critics look at, (N, lags, obs)
+    actions: Tensor  # that were carried out from there on, (N, execute, act)
+    later: Tensor  # the row after the chunk, (N,)
+    reward: Tensor  # of the chunk, discounted within it, (N,)
+    discount: Tensor  # of the value at `later`, (N,), zero where the episode ended
+    followed: Tensor  # the discounted return that the episode had, (N,)
 
     def __len__(self) -> int:
         return len(self.reward)

@@ -22,27 +22,20 @@ WAIT = 0.001  # that whoever asks for a job is held up, where none is due [s]
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """What is asked for, and what there is to go by.
-
-    base: name of the policy to explore from. parent: of the one that it was made from, empty if of
-    none. policy: the one of that name; controller: that has it act. count: of episodes. seeds:
-    fresh ones, endless. exploration: chance that a chunk is varied. seed: of everything random in
-    the choice of jobs. episodes: of earlier rounds, in the order of their ids, none of them sealed.
-    helper: of the loop, if it has one.
-    """
+    """What is asked for, and what there is to go by."""
 
     stations: StationBackend
-    base: str
-    parent: str
-    policy: Callable[[str], Policy]
-    controller: Callable[[str], Controller]
+    base: str  # name of the policy to explore from
+    parent: str  # of the one that it was made from, empty if of none
+    policy: Callable[[str], Policy]  # the one of that name
+    controller: Callable[[str], Controller]  # that has it act
     round: int
-    count: int
-    seeds: Iterator[int]
-    exploration: float
-    seed: int
-    episodes: Sequence[Episode]
-    helper: Operator | None = None
+    count: int  # of episodes
+    seeds: Iterator[int]  # fresh ones, endless
+    exploration: float  # chance that a chunk is varied
+    seed: int  # of everything random in the choice of jobs
+    episodes: Sequence[Episode]  # of earlier rounds, in the order of their ids, none of them sealed
+    helper: Operator | None = None  # of the loop, if it has one
 
     def plain(self, count: int | None = None) -> Iterator[Job]:
         """The base policy on fresh seeds: `count` episodes, all if not said."""

@@ -29,29 +29,23 @@ SMOOTH = 0.98  # of the numbers that are shown, a step
 
 @dataclass(frozen=True, slots=True)
 class CriticSettings:
-    """The settings of gradient steps.
+    """The settings of gradient steps."""
 
-    batch: chunks a step. lr: learning rate. discount: of a control period; a chunk that gains time
-    is worth more by it, which critics tell sooner than a chance of success. pair: critics of which
-    the least is a target. target: share of the critics that their targets take over in a step.
-    """
-
-    batch: int = 128
-    lr: float = 3e-4
+    batch: int = 128  # chunks a step
+    lr: float = 3e-4  # learning rate
+    # Of a control period; a chunk that gains time is worth more by it, which critics tell sooner
+    # than a chance of success.
     discount: float = 0.99
-    pair: int = 2
-    target: float = 0.005
+    pair: int = 2  # critics of which the least is a target
+    target: float = 0.005  # share of the critics that their targets take over in a step
 
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """What a step learns from.
+    """What a step learns from."""
 
-    demonstrations: share of a batch. followed: share of the return that followed in a target.
-    """
-
-    demonstrations: float
-    followed: float
+    demonstrations: float  # share of a batch
+    followed: float  # share of the return that followed in a target
 
 
 class CriticLearner:

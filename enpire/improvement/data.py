@@ -20,17 +20,13 @@ MIN_STD = 1e-3  # of an observation or action that hardly varies
 
 @dataclass(frozen=True, slots=True)
 class ExampleBatch:
-    """B examples, as a gradient step takes them.
+    """B examples, as a gradient step takes them."""
 
-    history: observations (B, history, obs); actions: (B, chunk, act); valid: (B, chunk); weight:
-    (B,). pictures: of a policy that sees, (B, cameras, size, size, 3) of uint8.
-    """
-
-    history: Tensor
-    actions: Tensor
-    valid: Tensor
-    weight: Tensor
-    pictures: Tensor | None
+    history: Tensor  # observations (B, history, obs)
+    actions: Tensor  # (B, chunk, act)
+    valid: Tensor  # (B, chunk)
+    weight: Tensor  # (B,)
+    pictures: Tensor | None  # of a policy that sees, (B, cameras, size, size, 3) of uint8
 
     def to(self, where: torch.device) -> ExampleBatch:
         """The same on a device."""
@@ -45,25 +41,20 @@ class ExampleBatch:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Training examples of one policy shape.
+    """M training examples of one policy shape."""
 
-    rows: observations of all episodes end to end, (N, obs). window: for each of M examples, by
-    default every row, the rows that the policy sees, (M, history), clamped at the episode's start.
-    actions: (M, chunk, act) and valid: (M, chunk), false beyond the episode's end. weight: (M,),
-    mean one. pictures: of a policy that sees, (P, cameras, size, size, 3) of uint8; pictured: (M,),
-    which of them each example shows. symmetry: how they may be moved while they are learned from.
-    """
-
-    rows: Tensor
+    rows: Tensor  # observations of all episodes end to end, (N, obs)
+    # By default of every row, the rows that the policy sees, (M, history), clamped at the
+    # episode's start.
     window: Tensor
-    actions: Tensor
-    valid: Tensor
-    weight: Tensor
+    actions: Tensor  # (M, chunk, act)
+    valid: Tensor  # (M, chunk), false beyond the episode's end
+    weight: Tensor  # (M,), mean one
     action_mean: Tensor
     action_std: Tensor
-    pictures: Tensor | None = None
-    pictured: Tensor | None = None
-    symmetry: Symmetry | None = None
+    pictures: Tensor | None = None  # of a policy that sees, (P, cameras, size, size, 3) of uint8
+    pictured: Tensor | None = None  # (M,), which of them each example shows
+    symmetry: Symmetry | None = None  # how they may be moved while they are learned from
 
     def __len__(self) -> int:
         return int(self.window.shape[0])

@@ -15,15 +15,12 @@ from enpire.types import Episode, Flags, Image
 
 @dataclass(frozen=True, slots=True)
 class Film:
-    """The pictures of all periods of some episodes, end to end, N rows.
+    """The pictures of all periods of some episodes, end to end, N rows."""
 
-    pictures: that were taken, (P, any cameras, size, size, 3). cameras: places of those that are
-    looked through. shown: the pictures of each row, and of some periods before it, oldest first,
-    (N, looks); -1 where none was taken.
-    """
-
-    pictures: Image
-    cameras: tuple[int, ...]
+    pictures: Image  # that were taken, (P, any cameras, size, size, 3)
+    cameras: tuple[int, ...]  # places of those that are looked through
+    # The pictures of each row, and of some periods before it, oldest first, (N, looks); -1 where
+    # none was taken.
     shown: NDArray[np.int64]
 
     @classmethod

@@ -79,14 +79,11 @@ def _require_eyes(name: str, base: Base, given: RecipeInputs) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """All control periods of some episodes, end to end, N rows, as a base is asked about them.
+    """All control periods of some episodes, end to end, N rows, as a base is asked about them."""
 
-    asked: how. data: what is seen and done, whole, an example a row. film: what cameras showed.
-    """
-
-    asked: ChunkSampler
-    data: Examples
-    film: Film | None
+    asked: ChunkSampler  # how
+    data: Examples  # what is seen and done, whole, an example a row
+    film: Film | None  # what cameras showed
 
     @classmethod
     def of(cls, base: Base, episodes: Sequence[Episode], given: RecipeInputs) -> Moments:

@@ -22,18 +22,15 @@ GENERATOR = "generator"
 
 @dataclass(slots=True)
 class Learner:
-    """All that changes while something is learned.
+    """All that changes while something is learned."""
 
-    modules: whatever has weights, moving averages and target networks too, on any device.
-    generator: the processor's, of every draw that a step makes. loss: smoothed over the looks at
-    it. numbers: tells what else shows how the last step went, for curves.
-    """
-
+    # Whatever has weights, moving averages and target networks too, on any device.
     modules: Mapping[str, nn.Module]
     optimisers: Mapping[str, Optimizer]
-    generator: torch.Generator
+    generator: torch.Generator  # the processor's, of every draw that a step makes
     schedules: Mapping[str, LRScheduler] = field(default_factory=dict)
-    loss: float = math.nan
+    loss: float = math.nan  # smoothed over the looks at it
+    # Tells what else shows how the last step went, for curves.
     numbers: Callable[[], Mapping[str, float]] = dict
 
     def run(

@@ -23,8 +23,7 @@ from enpire.improvement.value import SuccessEnsemble, lower_confidence_bound
 from enpire.policies import FlowPolicy, NoiseSteering
 from enpire.policies.flow import DEVIATION, NOISE_LIMIT
 
-Noisy = FlowPolicy | NoiseSteering
-"""What chooses noise."""
+Noisy = FlowPolicy | NoiseSteering  # what chooses noise
 
 
 class NoiseActor(Actor):
@@ -180,14 +179,11 @@ class SteeredFlowAgent(NoiseAgent[FlowPolicy]):
 
 @dataclass(frozen=True, slots=True)
 class NoiseTrials:
-    """What a policy made of noise, beforehand: M trials.
+    """What a policy made of noise, beforehand: M trials."""
 
-    history: moments, (M, history, obs). noise: (M, noise). actions: (M, execute, act).
-    """
-
-    history: Tensor
-    noise: Tensor
-    actions: Tensor
+    history: Tensor  # moments, (M, history, obs)
+    noise: Tensor  # (M, noise)
+    actions: Tensor  # (M, execute, act)
 
 
 class TriedAgent(NoiseAgent[NoiseSteering]):

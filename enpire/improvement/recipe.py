@@ -100,7 +100,6 @@ class Recipe(Protocol):
         Raises:
             RecipeError: training diverged or lacks data; the incumbent stays.
         """
-        ...
 
 
 @runtime_checkable
@@ -109,7 +108,6 @@ class Collector(Protocol):
 
     def require(self, stations: StationBackend) -> None:
         """Raise UsageError unless these stations can run its episodes."""
-        ...
 
     def collect(self, asked: Collection) -> Iterator[Job | None]:
         """The round's jobs, `asked.count` of them; the same ones whenever it is asked the same.
@@ -121,18 +119,15 @@ class Collector(Protocol):
         Raises:
             RecipeError: nothing can be collected; the round ends without a candidate.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredRecipe:
-    """A recipe with its settings, and what policies that it makes are recorded with.
-
-    source, settings: what `remade` makes it of again.
-    """
+    """A recipe with its settings, and what policies that it makes are recorded with."""
 
     name: str
     recipe: Recipe
+    # source, settings: what `remade` makes it of again
     source: str = ""
     settings: tuple[tuple[str, str], ...] = ()
 

@@ -23,20 +23,14 @@ from enpire.types import Episode
 
 @dataclass(frozen=True, slots=True)
 class Transitions:
-    """Chunks that were carried out, M of them.
+    """Chunks that were carried out, M of them."""
 
-    history: what the policy saw, (M, history, obs). actions: (M, execute, act); past an episode's
-    end the last one stands in. reward: of the chunk, discounted within it, (M,). discount: of the
-    value of `later`, (M,), zero where the episode ended. later: what the policy saw next, (M,
-    history, obs). followed: the discounted return that the episode had from here on, (M,).
-    """
-
-    history: Tensor
-    actions: Tensor
-    reward: Tensor
-    discount: Tensor
-    later: Tensor
-    followed: Tensor
+    history: Tensor  # what the policy saw, (M, history, obs)
+    actions: Tensor  # (M, execute, act); past an episode's end the last one stands in
+    reward: Tensor  # of the chunk, discounted within it, (M,)
+    discount: Tensor  # of the value of `later`, (M,), zero where the episode ended
+    later: Tensor  # what the policy saw next, (M, history, obs)
+    followed: Tensor  # the discounted return that the episode had from here on, (M,)
 
     def __len__(self) -> int:
         return len(self.reward)
@@ -44,6 +38,10 @@ class Transitions:
     def at(self, index: Tensor) -> Transitions:
         """The transitions at `index`, (B,)."""
         return Transitions(*(getattr(self, name)[index] for name in self.__slots__))
+
+    def sample(self, size: int, generator: torch.Generator) -> Transitions:
+        """`size` of them, drawn with replacement."""
+        return self.at(torch.randint(len(self), (size,), generator=generator))
 
     def to(self, where: torch.device) -> Transitions:
         """The same on a device."""
@@ -84,14 +82,3 @@ def later_of(episodes: Sequence[Episode], execute: int) -> Tensor:
     """The row after each row's chunk, (M,), of all rows end to end; some row, past an end."""
     rows = sum(len(episode) for episode in episodes)
     return (torch.arange(rows) + execute).clamp(max=rows - 1)
-
-
-class Uniform:
-    """Every chunk as often as any other."""
-
-    def __init__(self, data: Transitions) -> None:
-        self.data = data
-
-    def sample(self, size: int, generator: torch.Generator) -> Transitions:
-        """`size` chunks, drawn with replacement."""
-        return self.data.at(torch.randint(len(self.data), (size,), generator=generator))

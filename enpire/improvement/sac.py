@@ -263,12 +263,18 @@ class SacAgent[P: Chunks]:
         return learner.run(stage, steps, step, checkpoint)
 
     def learn_from(
-        self, stage: str, sample: Callable[[], Transitions], checkpoint: Checkpoint
+        self,
+        stage: str,
+        sample: Callable[[int, torch.Generator], Transitions],
+        checkpoint: Checkpoint,
     ) -> float:
-        """Go through the settings' steps of critic and actor, each on what `sample` returns."""
+        """Go through the settings' steps of critic and actor, each on a batch that `sample` draws.
+
+        It is told how many chunks that are, and draws by the agent's generator.
+        """
 
         def step(at: int) -> Tensor:
-            return self.learn_both(sample(), at)
+            return self.learn_both(sample(self.learning.batch, self.generator), at)
 
         return self.learn(stage, self.learning.steps, step, checkpoint)
 

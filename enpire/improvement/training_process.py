@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as NotYet
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Thread
@@ -17,6 +16,7 @@ from typing import IO, Any, Protocol, Self
 
 from enpire.child_environment import child_environment
 from enpire.child_process import before_log, end_child, why_ended
+from enpire.closing import Closing
 from enpire.environment import (
     Parameter,
     RelativeTarget,
@@ -46,22 +46,18 @@ WORKER = "enpire.improvement.worker"
 
 @dataclass(frozen=True, slots=True)
 class TrainingRequest:
-    """A training. number: of its round; parent: the policy to improve on, by name, or empty.
-
-    parameters: of the task's skill script. instruction: the task in words. grippers: entries of an
-    action that open and close hands. symmetry: how the task's scene may be moved. relative: entries
-    of an action that may be learned as ways from where things are.
-    """
+    """A training."""
 
     recipe: ConfiguredRecipe
     spec: ChunkSpec
-    number: int
-    parent: str
+    number: int  # of its round
+    parent: str  # the policy to improve on, by name, or empty
     seed: int
-    parameters: tuple[Parameter, ...] = ()
-    instruction: str = ""
-    grippers: tuple[int, ...] = ()
-    symmetry: Symmetry | None = None
+    parameters: tuple[Parameter, ...] = ()  # of the task's skill script
+    instruction: str = ""  # the task in words
+    grippers: tuple[int, ...] = ()  # entries of an action that open and close hands
+    symmetry: Symmetry | None = None  # how the task's scene may be moved
+    # Entries of an action that may be learned as ways from where things are.
     relative: tuple[RelativeTarget, ...] = ()
 
     @classmethod
@@ -170,11 +166,9 @@ class TrainingHandle(Protocol):
             TrainerKilledError: its process was killed.
             RecipeError: it failed.
         """
-        ...
 
     def cancel(self) -> None:
         """End it; what it has kept lets it go on from there."""
-        ...
 
 
 class Trainer(Protocol):
@@ -182,10 +176,9 @@ class Trainer(Protocol):
 
     def begin(self, run: Run, request: TrainingRequest) -> TrainingHandle:
         """Begin to learn from what `run` holds now."""
-        ...
 
 
-class SubprocessTrainer:
+class SubprocessTrainer(Closing):
     """Trains in a process of its own, which blocks no station and can bring none down."""
 
     def __init__(self) -> None:
@@ -199,10 +192,8 @@ class SubprocessTrainer:
             self._process = _Worker()
         return self._process.begin(run.folder, request)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """End the process."""
         self._process.cancel()
 
 
@@ -258,7 +249,7 @@ class _Worker:
             return None
         try:
             said = self._answer.result(within)
-        except NotYet:
+        except TimeoutError:
             return None
         if "error" in said:
             raise (TrainerKilledError if said.get("killed") else RecipeError)(said["error"])

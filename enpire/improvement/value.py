@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from enpire.improvement.checkpoint import NOWHERE, Checkpoint
+from enpire.improvement.checkpoint import NOWHERE
 from enpire.improvement.learner import Learner
 from enpire.policies.device import device
 from enpire.types import Episode, Flags, Float32Array
@@ -155,13 +155,11 @@ def regress(
     members: int,
     steps: int,
     generator: torch.Generator,
-    checkpoint: Checkpoint = NOWHERE,
-    stage: str = "value",
 ) -> SuccessEnsemble:
     """Regress chances `targets` (N,) in [0, 1].
 
     inputs: of rows (members, batch) drawn from 0..N-1, a tensor (members, batch, inputs); each
-    member draws its own. checkpoint: where training is, under the name `stage`.
+    member draws its own.
     """
     where = device()
     first = inputs(torch.zeros(members, 1, dtype=torch.long))
@@ -181,6 +179,6 @@ def regress(
         schedule.step()
         return loss
 
-    learner = Learner({stage: ensemble}, {stage: optimiser}, generator, {stage: schedule})
-    learner.run(stage, steps, step, checkpoint)
+    learner = Learner({"value": ensemble}, {"value": optimiser}, generator, {"value": schedule})
+    learner.run("value", steps, step, NOWHERE)
     return ensemble.cpu().eval()

@@ -31,16 +31,13 @@ OUTPUT = 8192  # tokens that an answer may have where the request does not say
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """An API. What is asked for inside as `/NAME/PATH` is asked of `url` + `/PATH`.
-
-    url: scheme, host and port. allowed: method and path of each request, as `POST /v1/messages`;
-    none if empty. header: that the key goes in, after `prefix`; it is not sent without a key.
-    """
+    """An API. What is asked for inside as `/NAME/PATH` is asked of `url` + `/PATH`."""
 
     name: str
-    url: str
+    url: str  # scheme, host and port
+    # Method and path of each request, as `POST /v1/messages`; none if empty.
     allowed: tuple[str, ...] = ()
-    header: str = "x-api-key"
+    header: str = "x-api-key"  # that the key goes in, after `prefix`; it is not sent without a key
     prefix: str = ""
     key: str = field(default="", repr=False)
 

@@ -76,14 +76,12 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """A dated table. usual: of any model but those in `models`, by the beginning of their names.
-
-    within: the class that holds a class.
-    """
+    """A dated table."""
 
     date: str = ""
+    # Of any model but those in `models`, by the beginning of their names.
     usual: Rates = field(default_factory=Rates)
-    within: Mapping[str, str] = field(default_factory=dict)
+    within: Mapping[str, str] = field(default_factory=dict)  # the class that holds a class
     models: Mapping[str, Rates] = field(default_factory=dict)
 
     @classmethod

@@ -22,17 +22,14 @@ PARTS = (
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The use of one request. classes: counts by name, empty where the answer did not say.
-
-    status: of the answer (HTTP), 0 for none. complete: it came to its end.
-    """
+    """The use of one request."""
 
     upstream: str
     path: str
     model: str
-    classes: Mapping[str, int]
-    status: int
-    complete: bool
+    classes: Mapping[str, int]  # counts by name, empty where the answer did not say
+    status: int  # of the answer (HTTP), 0 for none
+    complete: bool  # it came to its end
 
     @property
     def tokens(self) -> int | None:

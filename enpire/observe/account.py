@@ -133,15 +133,12 @@ def failures(ledger: Ledger, rows: Iterable[EpisodeRow]) -> tuple[Counter[str], 
 
 @dataclass(frozen=True, slots=True)
 class Station:
-    """A station's judged episodes beside what the others would have had in its place.
-
-    expected: successes, by the rates of all stations at what it ran. apart: it is not like them.
-    """
+    """A station's judged episodes beside what the others would have had in its place."""
 
     success: Estimate
-    expected: float
+    expected: float  # successes, by the rates of all stations at what it ran
     chance: float
-    apart: bool
+    apart: bool  # it is not like them
 
 
 def stations(rows: Iterable[EpisodeRow]) -> dict[int, Station]:

@@ -37,17 +37,13 @@ STARTS = 200  # the raw side repeats so many, the last ones: few would leave thr
 
 @dataclass(frozen=True, slots=True)
 class TwinBench:
-    """What was measured; rates are medians over blocks, and count substeps of all stations.
+    """What was measured; rates are medians over blocks, and count substeps of all stations."""
 
-    fraction_of_c: median of the blocks' own ratios; fraction_range: the least and the largest of
-    them. policy_share: of the closed loop's time, spent in the policy.
-    """
-
-    fraction_of_c: float
-    fraction_range: tuple[float, float]
+    fraction_of_c: float  # median of the blocks' own ratios
+    fraction_range: tuple[float, float]  # the least and the largest of them
     closed_loop_steps_per_s: float
     raw_steps_per_s: float
-    policy_share: float
+    policy_share: float  # of the closed loop's time, spent in the policy
     task: str
     stations: int
     threads: int

@@ -24,19 +24,12 @@ EVERY = 5  # control periods from one picture of the scene to the next
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Track:
-    """Numbers over time.
+    """Numbers over time."""
 
-    Attributes:
-        name: what they are, such as `action`.
-        stamps: shape (T,), since the execution began [s].
-        values: shape (T, n).
-        entries: a name for each of the n.
-    """
-
-    name: str
-    stamps: FloatArray
-    values: FloatArray
-    entries: tuple[str, ...]
+    name: str  # what they are, such as `action`
+    stamps: FloatArray  # shape (T,), since the execution began [s]
+    values: FloatArray  # shape (T, n)
+    entries: tuple[str, ...]  # a name for each of the n
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,29 +51,22 @@ class ActionChunk:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EpisodeRecord:
-    """One episode.
+    """One episode."""
 
-    Attributes:
-        episode: as it is stored.
-        tracks: actions, observations, joints, setpoints, rewards, interventions, values of critics;
-            without what was not recorded.
-        chunks: of a policy's actions; none where nobody says how many are carried out at a time.
-        pictures: what policies saw, and the scene where the episode could be carried out again.
-        evidence: PNG files of what the verifier's cameras saw, by name.
-        policy: who acted: name, recipe, parent, round, sha256, whose critics say what they think of
-            it, as far as the run says.
-        end: when the verdict was there, since the execution began [s].
-        without: why there is no scene; empty where there is one.
-    """
-
-    episode: Episode
+    episode: Episode  # as it is stored
+    # Actions, observations, joints, setpoints, rewards, interventions, values of critics; without
+    # what was not recorded.
     tracks: tuple[Track, ...]
+    # Of a policy's actions; none where nobody says how many are carried out at a time.
     chunks: tuple[ActionChunk, ...]
+    # What policies saw, and the scene where the episode could be carried out again.
     pictures: tuple[RecordedPicture, ...]
-    evidence: Mapping[str, bytes]
+    evidence: Mapping[str, bytes]  # PNG files of what the verifier's cameras saw, by name
+    # Who acted: name, recipe, parent, round, sha256, whose critics say what they think of it, as
+    # far as the run says.
     policy: Mapping[str, str]
-    end: float
-    without: str = ""
+    end: float  # when the verdict was there, since the execution began [s]
+    without: str = ""  # why there is no scene; empty where there is one
 
 
 @dataclass(slots=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Self
 
 import av
 import mujoco
@@ -217,7 +216,7 @@ def of_row(run: Run, row: EpisodeRow) -> Episode:
     return read_episode(run.folder / row.path, row.index)
 
 
-class VideoFile:
+class VideoFile(Closing):
     """An MP4 file that browsers play, a picture a control period; a `with` block."""
 
     def __init__(self, path: Path, rate: float, width: int, height: int) -> None:
@@ -231,16 +230,14 @@ class VideoFile:
         self._stream.pix_fmt = "yuv420p"
         self._stream.options = {"crf": "21", "preset": "veryfast"}
 
-    def __enter__(self) -> Self:
-        return self
-
     def add(self, image: Image) -> None:
         """Add a picture, (height, width, 3), red green blue."""
         frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(image), format="rgb24")
         with disk_errors(self._path):
             self._container.mux(self._stream.encode(frame))
 
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """End the file."""
         with disk_errors(self._path):
             self._container.mux(self._stream.encode(None))
             self._container.close()

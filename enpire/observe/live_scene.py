@@ -35,14 +35,10 @@ AT = "at"
 
 @dataclass(frozen=True, slots=True)
 class LiveScenes:
-    """The scenes of all stations at one moment.
+    """The scenes of all stations at one moment."""
 
-    Attributes:
-        at: when, Unix time [s].
-        drawn: what a picture needs, as `Twin.drawn` has it, a row per station.
-    """
-
-    at: float
+    at: float  # when, Unix time [s]
+    # What a picture needs, as `Twin.drawn` has it, a row per station.
     drawn: Mapping[str, NDArray[Any]]
 
     @property

@@ -36,15 +36,11 @@ BLUE = (38, 98, 176)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopAct:
-    """One policy of a loop.
+    """One policy of a loop."""
 
-    Attributes:
-        points: success of the incumbents until then; the last one is the policy's own.
-        episodes: that it ran.
-    """
-
+    # Success of the incumbents until then; the last one is the policy's own.
     points: tuple[SuccessPoint, ...]
-    episodes: tuple[Episode, ...]
+    episodes: tuple[Episode, ...]  # that it ran
 
     @property
     def point(self) -> SuccessPoint:

@@ -59,19 +59,12 @@ FIELDS: dict[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message.
+    """One message."""
 
-    Attributes:
-        topic: of its channel.
-        schema: name of its schema.
-        stamp: since the execution began [s].
-        content: as JSON.
-    """
-
-    topic: str
-    schema: str
-    stamp: float
-    content: Mapping[str, Any]
+    topic: str  # of its channel
+    schema: str  # name of its schema
+    stamp: float  # since the execution began [s]
+    content: Mapping[str, Any]  # as JSON
 
 
 @dataclass(slots=True)

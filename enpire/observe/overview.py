@@ -47,17 +47,13 @@ def overview(run: Run) -> Overview:
     """What the ledger of `run` says of it; keys that its configuration lacks are left open."""
     settings, ledger = run.asked, run.ledger
     good = sealed_of(run).passing
-    if good:
-        row = good[-1]
-        success = Estimate(row.successes, row.trials, row.low, row.high)
-    else:
-        success = account.evaluations(ledger, account.incumbent(ledger))
+    incumbent = account.incumbent(ledger)
     return Overview(
         folder=run.folder,
         task=settings.get("task", "?"),
         seed=settings.get("seed", 0),
         state=state(run),
-        success=success,
+        success=good[-1].success if good else account.evaluations(ledger, incumbent),
         sealed=bool(good),
         rounds=max((row.number for row in ledger.rounds()), default=0),
         robot_s=ledger.episode_seconds(Purpose.SEALED)[1],

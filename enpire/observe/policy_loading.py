@@ -26,20 +26,18 @@ PORT = re.compile(r"\d+(?=[/?]|$)")  # of a server, where no policy's name begin
 
 @dataclass(frozen=True, slots=True)
 class LoadedPolicy:
-    """A policy of a run, with the hash of its file, or one of LeRobot's, with that of its files.
+    """A policy of a run, with the hash of its file, or one of LeRobot's, with that of its files."""
 
-    run: its folder. task, python, success: as the run has them, and `open_stations` takes them;
-    empty where a folder of LeRobot's does not say. distrusted: why code at these is not to be run.
-    """
-
-    run: Path
+    run: Path  # its folder
     name: str
+    # task, python, success: as the run has them, and `open_stations` takes them; empty where a
+    # folder of LeRobot's does not say
     task: str
     python: str
     success: str
     sha256: str
     policy: Policy
-    distrusted: str = ""
+    distrusted: str = ""  # why code at these is not to be run
 
     def require_trusted(self, task: str, trust: bool) -> None:
         """Refuse to run the code that the run names by a path, unless `task` is another's.

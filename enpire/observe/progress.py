@@ -177,7 +177,7 @@ class Progress:
         state = self._state
         if state.success.trials and not self._run.ledger.rounds():
             self._first = state.success.rate
-        rates = [row.successes / row.trials for row in self._run.ledger.rounds() if row.trials]
+        rates = [row.success.rate for row in self._run.ledger.rounds() if row.trials]
         first = [] if self._first is None else [self._first]
         now = [state.success.rate] if state.success.trials and rates else []
         return sparkline([*first, *rates, *now])

@@ -11,7 +11,6 @@ from enpire.observe import account
 from enpire.rollout.evaluation.sealed import Sealed
 from enpire.store import Run
 from enpire.store.stress import read_stress
-from enpire.types import Estimate
 
 MEASURED_WITH = ("enpire", "mujoco", "torch", "numpy", "scipy", "zarr")
 
@@ -48,7 +47,7 @@ def result(run: Run, ended: str) -> dict[str, Any]:
     good = evaluations.passing
     if good:
         row = good[-1]
-        final = account.as_json(Estimate(row.successes, row.trials, row.low, row.high))
+        final = account.as_json(row.success)
         final |= {"attempt": row.attempt, "at_least": evaluations.at_least(row)}
     else:
         final = account.as_json(account.evaluations(ledger, account.incumbent(ledger)))

@@ -27,24 +27,17 @@ FRESH_S = 30.0  # age from which on a status is that of a process that has died 
 
 @dataclass(frozen=True, slots=True)
 class LoopStatus:
-    """What a loop does right now.
+    """What a loop does right now."""
 
-    Attributes:
-        at: when this was so, Unix time [s].
-        doing: its step, in words.
-        done, planned: episodes of the step; none are planned where that is not known.
-        deciding: what the episodes of now are to decide; empty where nothing is.
-        success: of the incumbent, for a person.
-    """
-
-    at: float
-    doing: str
+    at: float  # when this was so, Unix time [s]
+    doing: str  # its step, in words
     round: int
+    # done, planned: episodes of the step; none are planned where that is not known
     done: int
     planned: int
-    deciding: str
+    deciding: str  # what the episodes of now are to decide; empty where nothing is
     incumbent: str
-    success: str
+    success: str  # of the incumbent, for a person
     stations: tuple[StationState, ...]
 
 

@@ -42,19 +42,12 @@ class Interval95:
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """How fast a policy succeeds.
+    """How fast a policy succeeds."""
 
-    Attributes:
-        successes: episodes that the times to success are of.
-        median: time that half of the successes take at most [s].
-        slowest: time that 90% of the successes take at most [s].
-        per_hour: successes per hour of robot time, that of failures included.
-    """
-
-    successes: int
-    median: Interval95
-    slowest: Interval95
-    per_hour: Interval95
+    successes: int  # episodes that the times to success are of
+    median: Interval95  # time that half of the successes take at most [s]
+    slowest: Interval95  # time that 90% of the successes take at most [s]
+    per_hour: Interval95  # successes per hour of robot time, that of failures included
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""

@@ -22,18 +22,6 @@ CODE = "environment"  # among the versions of a certificate, the hash of what re
 FOLDERS = ("environment", "twin")  # of the package, that hold it
 
 
-def changed_packs(folder: Path) -> tuple[str, ...] | None:
-    """Packs, as `kind/name`, that are no longer those of the certificate in a task's folder.
-
-    A pack that cannot be found any more counts as changed. None where there is no certificate.
-
-    Raises:
-        PackError: the certificate cannot be read.
-    """
-    said = _read(folder)
-    return None if said is None else _changed(said["packs"], folder)
-
-
 def certificate_state(folder: Path) -> str:
     """One phrase for a person on the certificate of the task in `folder`."""
     try:
@@ -42,7 +30,8 @@ def certificate_state(folder: Path) -> str:
         return str(error)
     if said is None:
         return "not certified"
-    if changed := _changed(said["packs"], folder):
+    changed = [name for name, sha256 in said["packs"].items() if _now(name, folder) != sha256]
+    if changed:
         return f"certificate is old: {', '.join(changed)} changed since"
     here = {"enpire": __version__, "mujoco": version("mujoco")}
     measured = said["versions"]
@@ -74,10 +63,6 @@ def _read(folder: Path) -> dict[str, dict[str, str]] | None:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise PackError(f"{path} is no certificate ({error}): delete it") from error
-
-
-def _changed(packs: dict[str, str], folder: Path) -> tuple[str, ...]:
-    return tuple(name for name, sha256 in packs.items() if _now(name, folder) != sha256)
 
 
 def _now(name: str, folder: Path) -> str:

@@ -21,22 +21,19 @@ COLUMNS = ("value", "low", "high", "deviation")  # of a parameter
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dynamics:
-    """Parameters of a robot's arms, normal about their values.
-
-    values, low, high: (n,), with 95% intervals, in the parameters' units. deviation: (n,), of the
-    logarithm where `log` says so, else in their units. correlation: (n, n). units: of each, as its
-    file says; empty where it does not.
-    """
+    """Parameters of a robot's arms, normal about their values."""
 
     robot: str
     names: tuple[str, ...]
+    # values, low, high: (n,), with 95% intervals, in the parameters' units
     values: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
+    # (n,), of the logarithm where `log` says so, else in their units.
     deviation: NDArray[np.float64]
     log: NDArray[np.bool_]
-    correlation: NDArray[np.float64]
-    units: tuple[str, ...] = ()
+    correlation: NDArray[np.float64]  # (n, n)
+    units: tuple[str, ...] = ()  # of each, as its file says; empty where it does not
 
     def draw(self, rng: np.random.Generator) -> NDArray[np.float64]:
         """Parameters as uncertain as they are, (n,), none negative."""

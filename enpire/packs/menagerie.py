@@ -23,16 +23,12 @@ PACKAGE = "package"  # in place of a folder: the library's models
 
 @dataclass(frozen=True, slots=True)
 class Menagerie:
-    """Another model of an arm.
-
-    joints: its names of joint1 and so on. base: quaternion (w x y z) from our base's frame to its
-    model's. flange: its body that our `hand` goes on, at position [m] and quaternion in its frame.
-    """
+    """Another model of an arm."""
 
     model: Path
-    joints: tuple[str, ...]
-    base: tuple[float, ...]
-    flange: str
+    joints: tuple[str, ...]  # its names of joint1 and so on
+    base: tuple[float, ...]  # quaternion (w x y z) from our base's frame to its model's
+    flange: str  # its body that our `hand` goes on, at position [m] and quaternion in its frame
     position: tuple[float, ...]
     quaternion: tuple[float, ...]
     sha256: str

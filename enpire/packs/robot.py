@@ -72,14 +72,13 @@ Range = tuple[float, float]
 class ArmVariation:
     """How much two arms of one model differ: factors on the model's own values, from and to.
 
-    kp, kv: gains of a joint's servo. friction: a joint's dry friction. pad_friction: sliding
-    friction of an arm's finger pads. Each episode of a twin draws its arms evenly from these.
+    Each episode of a twin draws its arms evenly from these.
     """
 
-    kp: Range = (1.0, 1.0)
-    kv: Range = (1.0, 1.0)
-    friction: Range = (1.0, 1.0)
-    pad_friction: Range = (1.0, 1.0)
+    kp: Range = (1.0, 1.0)  # gain of a joint's servo
+    kv: Range = (1.0, 1.0)  # gain of a joint's servo
+    friction: Range = (1.0, 1.0)  # a joint's dry friction
+    pad_friction: Range = (1.0, 1.0)  # sliding friction of an arm's finger pads
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,11 +18,11 @@ LARGEST = 2**63 - 1  # of whole numbers: TOML has no larger one
 
 
 class Table:
-    """A TOML table that remembers where it stands."""
+    """A TOML table that remembers where it stands: the file, and the table in it."""
 
     def __init__(self, values: dict[str, Any], where: str) -> None:
         self._values = values
-        self._where = where
+        self.where = where
 
     @classmethod
     def read(cls, path: Path) -> Table:
@@ -47,18 +47,13 @@ class Table:
         """All of it, as it stands."""
         return dict(self._values)
 
-    @property
-    def where(self) -> str:
-        """The file, and the table in it."""
-        return self._where
-
     def over(self, other: Table) -> Table:
         """The same, and what of `other` it does not say itself, key by key in tables within too."""
-        return Table(_merged(self._values, other._values), f"{self._where}, {other._where}")
+        return Table(_merged(self._values, other._values), f"{self.where}, {other.where}")
 
     def without(self, key: str) -> Table:
         """The same, but for a key."""
-        return Table({k: v for k, v in self._values.items() if k != key}, self._where)
+        return Table({k: v for k, v in self._values.items() if k != key}, self.where)
 
     def text(self, key: str, default: str | None = None) -> str:
         """A string."""
@@ -68,7 +63,7 @@ class Table:
         """A number, as float."""
         value = self._values.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise PackError(f"{self._where}: {key} must be a number, found {value!r}")
+            raise PackError(f"{self.where}: {key} must be a number, found {value!r}")
         return self._finite(key, float(value))
 
     def numbers(self, key: str, count: int | None = None) -> tuple[float, ...]:
@@ -79,14 +74,14 @@ class Table:
         )
         if not good or (count is not None and len(value or ()) != count):
             size = "" if count is None else f"{count} "
-            raise PackError(f"{self._where}: {key} must be {size}numbers, found {value!r}")
+            raise PackError(f"{self.where}: {key} must be {size}numbers, found {value!r}")
         return tuple(self._finite(key, float(v)) for v in value or ())
 
     def texts(self, key: str) -> tuple[str, ...]:
         """A list of strings."""
         value = self._typed(key, list, None)
         if not value or not all(isinstance(each, str) for each in value):
-            raise PackError(f"{self._where}: {key} must be a list of strings, found {value!r}")
+            raise PackError(f"{self.where}: {key} must be a list of strings, found {value!r}")
         return tuple(value)
 
     def flag(self, key: str, default: bool | None = None) -> bool:
@@ -108,7 +103,7 @@ class Table:
 
     def table(self, key: str) -> Table:
         """A sub-table."""
-        return Table(self._typed(key, dict, None), f"{self._where} [{key}]")
+        return Table(self._typed(key, dict, None), f"{self.where} [{key}]")
 
     def mapping(self, key: str) -> dict[str, Any]:
         """A sub-table as it stands, for somebody else's reader."""
@@ -118,8 +113,8 @@ class Table:
         """An array of tables, at least one."""
         rows = self._typed(key, list, None)
         if not rows or not all(isinstance(row, dict) for row in rows):
-            raise PackError(f"{self._where}: [[{key}]] needs at least one table, found {rows!r}")
-        return [Table(row, f"{self._where} [[{key}]] {i + 1}") for i, row in enumerate(rows)]
+            raise PackError(f"{self.where}: [[{key}]] needs at least one table, found {rows!r}")
+        return [Table(row, f"{self.where} [[{key}]] {i + 1}") for i, row in enumerate(rows)]
 
     def leaf_texts(self) -> list[tuple[str, str]]:
         """Every string in it and in the tables within, with the key that it stands under."""
@@ -133,13 +128,13 @@ class Table:
                 hint = (
                     f"do you mean {near[0]}?" if near else f"there are {', '.join(names) or 'none'}"
                 )
-                raise PackError(f"{self._where}: {name} means nothing here; {hint}")
+                raise PackError(f"{self.where}: {name} means nothing here; {hint}")
 
     def require_within(self, key: str, values: Sequence[float], most: float, unit: str) -> None:
         """Raises PackError for numbers beyond what can be meant: they are in another unit."""
         if not all(abs(value) <= most for value in values):
             raise PackError(
-                f"{self._where}: {key} must be within {most:g} {unit}; "
+                f"{self.where}: {key} must be within {most:g} {unit}; "
                 f"found {', '.join(f'{value:g}' for value in values)}"
             )
 
@@ -154,7 +149,7 @@ class Table:
         turn = self.numbers(key, 4)
         if abs(math.hypot(*turn) - 1.0) > UNIT:
             raise PackError(
-                f"{self._where}: {key} (w x y z) has length {math.hypot(*turn):g}: 1 is needed"
+                f"{self.where}: {key} (w x y z) has length {math.hypot(*turn):g}: 1 is needed"
             )
         return turn
 
@@ -163,20 +158,20 @@ class Table:
         value = self.number(key)
         if not value.is_integer() or value < least:
             raise PackError(
-                f"{self._where}: {key} must be a whole number from {least} up, found {value:g}"
+                f"{self.where}: {key} must be a whole number from {least} up, found {value:g}"
             )
         return int(value)
 
     def _finite(self, key: str, value: float) -> float:
         if not math.isfinite(value):
-            raise PackError(f"{self._where}: {key} has {value}: a finite number is needed")
+            raise PackError(f"{self.where}: {key} has {value}: a finite number is needed")
         return value
 
     def _typed(self, key: str, kind: type[T], default: T | None) -> T:
         value = self._values.get(key, default)
         if not isinstance(value, kind):
             found = "is missing" if value is None else f"is {value!r}"
-            raise PackError(f"{self._where}: {key} {found}, expected {kind.__name__}")
+            raise PackError(f"{self.where}: {key} {found}, expected {kind.__name__}")
         return value
 
 

@@ -33,16 +33,12 @@ NEAR = 0.25  # of [-1, 1]: a leader's gripper that comes so near to the gripper 
 
 @dataclass(frozen=True, slots=True)
 class Posture:
-    """The posture of the hands of one station that a device moves, as many as it has arms.
+    """The posture of the hands of one station that a device moves, as many as it has arms."""
 
-    position: (arms, 3) m. rotation: (arms, 3, 3). gripper: what they were told last, (arms,).
-    scale: of a full action, (arms, 6), m and rad.
-    """
-
-    position: FloatArray
-    rotation: FloatArray
-    gripper: FloatArray
-    scale: FloatArray
+    position: FloatArray  # (arms, 3) m
+    rotation: FloatArray  # (arms, 3, 3)
+    gripper: FloatArray  # what they were told last, (arms,)
+    scale: FloatArray  # of a full action, (arms, 6), m and rad
 
 
 class Device(Protocol):
@@ -51,24 +47,19 @@ class Device(Protocol):
     @property
     def arms(self) -> int:
         """How many hands it moves."""
-        ...
 
     @property
     def touched(self) -> bool:
         """Whether its holder wants to act now."""
-        ...
 
     def was_given(self, command: OperatorCommand) -> bool:
         """Whether a command was given by it since it was last asked for."""
-        ...
 
     def let_go(self) -> None:
         """Move other hands from now on, from where they are; what was said before is void."""
-        ...
 
     def act(self, here: Posture) -> FloatArray:
         """Full actions and grippers, (arms, 7) in [-1, 1]; raises DriverError if it is lost."""
-        ...
 
 
 class TwistDevice:
@@ -138,7 +129,6 @@ class Reader(Protocol):
 
     def read(self) -> Reading:
         """Read where it is."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,7 @@ AWAY_S = 10.0  # who has not been seen at the page for so long, and touches noth
 FINE = 0.25  # of a full action, with Shift
 DEAD = 0.15  # of a stick's way, in which it rests
 
-AXES = ("x", "y", "z", "about x", "about y", "about z")  # of a twist, in the world frame
-MOVES = {  # axis of the twist, and its sign
+MOVES = {  # axis of the twist (x, y, z, about x, y, z, in the world frame), and its sign
     "KeyW": (0, 1.0),
     "KeyS": (0, -1.0),
     "KeyA": (1, 1.0),

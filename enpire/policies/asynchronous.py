@@ -67,12 +67,7 @@ def inferring(policy: Policy, controller: PolicyController) -> Infer:
 
 @dataclass(slots=True, eq=False)
 class _AsyncEpisode:
-    """An episode; `now` is its newest period, and `since` the one of the chunk's first action.
-
-    asked: the period of the newest observation that is being thought about. held: periods since
-    then in which there was nothing to do. waited: for the first chunk. error: what inference
-    raised. awake: it has acted since it was last asked for.
-    """
+    """An episode; `now` is its newest period, and `since` the one of the chunk's first action."""
 
     state: PolicyState
     begun: Future[None]
@@ -80,11 +75,11 @@ class _AsyncEpisode:
     offset: FloatArray
     now: int = -1
     since: int = 0
-    asked: int = 0
-    held: int = 0
-    waited: int = 0
-    error: BaseException | None = None
-    awake: bool = False
+    asked: int = 0  # the period of the newest observation that is being thought about
+    held: int = 0  # periods since then in which there was nothing to do
+    waited: int = 0  # for the first chunk
+    error: BaseException | None = None  # what inference raised
+    awake: bool = False  # it has acted since it was last asked for
 
     @property
     def at(self) -> int:

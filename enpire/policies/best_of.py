@@ -16,11 +16,10 @@ nobody has tried.
 from __future__ import annotations
 
 import copy
-import json
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
@@ -36,7 +35,6 @@ from enpire.policies.network import ChunkModule
 from enpire.policies.policy_runner import PolicyState
 from enpire.policies.relative import read_relative, ways_of
 from enpire.policies.retracing import Path
-from enpire.policies.spec import ChunkSpec
 from enpire.policies.vision import SeeingController
 from enpire.types import Float32Array, Image
 
@@ -51,36 +49,33 @@ FIRST = 0.1  # of usual weights, those of a last layer to begin with
 
 @dataclass(frozen=True, slots=True)
 class ChooserSpec:
-    """The shape of critics, and how a chunk is chosen by them.
+    """The shape of critics, and how a chunk is chosen by them."""
 
-    observation: entries of one. lags: how long ago what critics see was, newest last [periods].
-    action, chunk: of what is carried out. varied: entries of an action that are varied: no gripper,
-    for a hand that opens by a little drops what it holds. width: of hidden layers. critics: how
-    many. samples: chunks that the base draws. noise: standard deviation of what varies a chunk, the
-    same in all of its actions, of half an action's range. caution: standard deviations of what
-    critics disagree by that are taken off. margin: chance of success that an attempt must have lost
-    since some place that it came by, for it to go back there; 0: it never does. back: chunks that
-    it goes on for, at least, before it goes back for the first time; the second time twice as many,
-    and so on; 0 where it never does. waits: chance that it goes on all the same, for as long again;
-    of a policy that explores. attempt_lags: how long ago what the value of an attempt sees was,
-    newest last [periods]; none: as `lags`. relative: entries of an action that are shown to critics
-    as ways from where what they move is seen, and varied as much as these ways are wide.
-    """
-
-    observation: int
-    lags: tuple[int, ...]
+    observation: int  # entries of one
+    lags: tuple[int, ...]  # how long ago what critics see was, newest last [periods]
+    # action, chunk: of what is carried out
     action: int
     chunk: int
+    # Entries of an action that are varied: no gripper, for a hand that opens by a little drops
+    # what it holds.
     varied: tuple[int, ...]
-    width: int = 256
-    critics: int = 4
-    samples: int = 8
+    width: int = 256  # of hidden layers
+    critics: int = 4  # how many
+    samples: int = 8  # chunks that the base draws
+    # Deviation of what varies a chunk, the same in all of its actions, of half an action's range.
     noise: float = 0.1
-    caution: float = 1.0
+    caution: float = 1.0  # deviations of what critics disagree by that are taken off
+    # Chunks that it goes on for, at least, before it goes back for the first time; the second time
+    # twice as many, and so on; 0 where it never does.
     back: int = 0
+    # Chance of success that an attempt must have lost since some place that it came by, for it to
+    # go back there; 0: it never does.
     margin: float = 0.0
-    waits: float = 0.0
+    waits: float = 0.0  # chance to go on all the same, for as long again, while it explores
+    # How long ago what the value of an attempt sees was, newest last [periods]; none: as `lags`.
     attempt_lags: tuple[int, ...] = ()
+    # Entries of an action that are shown to critics as ways from where what they move is seen, and
+    # varied as much as these ways are wide.
     relative: tuple[RelativeTarget, ...] = ()
 
     @property
@@ -232,11 +227,6 @@ class BestOfPolicy(Composed[Chooser]):
         """See `Composed`."""
         return Chooser(ChooserSpec.from_json(shape))
 
-    @property
-    def shaped(self) -> str:
-        """See `Composed`."""
-        return json.dumps(asdict(self.head.spec))
-
     def controller(self, stations: StationBackend) -> BestOfController:
         """See `Policy.controller`."""
         return BestOfController(self.sampler_on(stations), self.head)
@@ -254,7 +244,7 @@ class BestOfController(SeeingController):
     @property
     def answered(self) -> int:
         """See `PolicyController`."""
-        return self._spec.execute
+        return self.spec.execute
 
     def new_episode(self, rng: np.random.Generator, exploration: float = 0.0) -> PolicyState:
         """See `PolicyController`; observations are kept for as long as networks look back."""
@@ -293,16 +283,8 @@ class _Chosen:
                 f"the critics know chunks of {spec.chunk} actions of {spec.action} entries for "
                 f"observations of {spec.observation}; their base has {has[0]}, {has[1]}, {has[2]}"
             )
-        self._base = base
+        self.spec, self.spread, self._base = base.spec, base.spread, base
         self._chooser = copy.deepcopy(chooser).requires_grad_(False)
-
-    @property
-    def spec(self) -> ChunkSpec:
-        return self._base.spec
-
-    @property
-    def spread(self) -> Tensor:
-        return self._base.spread
 
     def inference(self) -> _Chosen:
         return self

@@ -29,24 +29,20 @@ class Answers(Protocol):
         seeds: of what each row draws. noise: that its chunk begins from, (b, *Asked.noise), where
         it is not drawn. pictures: of who sees, (b, looks, cameras, size, size, 3), oldest first.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkSampler:
-    """How a policy is asked, with its weights as they are now.
-
-    chunks: row by row, as for stations that act. many: the same for a training, where rows may be
-    worked out together. spread: of each action, (act,). noise: shape of the normal noise that a
-    chunk begins from, steps and numbers in each; None where chunks begin from none. seen: what it
-    sees by cameras, in pictures of `looks` successive periods, 0 if it does not.
-    """
+    """How a policy is asked, with its weights as they are now."""
 
     spec: ChunkSpec
-    spread: Tensor
-    chunks: Answers
-    many: Answers
+    spread: Tensor  # of each action, (act,)
+    chunks: Answers  # row by row, as for stations that act
+    many: Answers  # the same for a training, where rows may be worked out together
+    # Shape of the normal noise that a chunk begins from, steps and numbers in each; None where
+    # chunks begin from none.
     noise: tuple[int, int] | None = None
+    # What it sees by cameras, in pictures of `looks` successive periods, 0 if it does not.
     seen: ObservationMask = NOTHING
     looks: int = 0
 
@@ -66,4 +62,3 @@ class Base(Policy, Protocol):
         Raises:
             PolicyError: it cannot answer.
         """
-        ...

@@ -18,7 +18,7 @@ from enpire.environment import StationBackend, instruction
 from enpire.errors import PolicyError
 from enpire.policies.chunk import ChunkPolicy
 from enpire.policies.chunk_sampler import Base, ChunkSampler
-from enpire.policies.description import described
+from enpire.policies.description import JsonSpec
 from enpire.policies.flow import FlowPolicy
 from enpire.policies.lerobot import LeRobotPolicy
 from enpire.policies.network import weights, with_weights
@@ -32,27 +32,17 @@ BASES: dict[str, type[Base]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class ComposedSpec:
-    """What a composed policy maps, and what it is made of.
+class ComposedSpec(JsonSpec):
+    """What a composed policy maps, and what it is made of."""
 
-    kind, base: of the base, its own spec as text; head: the same of the network beside it.
-    """
-
+    what: ClassVar[str] = "a composed policy"
     task: str
     observation: int
     action: int
+    # kind, base: of the base, its own spec as text
     kind: str
     base: str
-    head: str
-
-    def to_json(self) -> str:
-        """Return it as text, for a safetensors file's metadata."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """The inverse of `to_json`; raises PolicyError for anything else."""
-        return described(cls, text, "a composed policy")
+    head: str  # the same of the network beside it
 
 
 class Composed[H: nn.Module]:
@@ -71,7 +61,8 @@ class Composed[H: nn.Module]:
     @property
     def shaped(self) -> str:
         """The head's shape, as text."""
-        raise NotImplementedError
+        spec: Any = self.head.spec
+        return json.dumps(asdict(spec))
 
     @property
     def spec(self) -> ComposedSpec:

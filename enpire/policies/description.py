@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from typing import get_origin, get_type_hints
+from dataclasses import asdict, dataclass
+from typing import ClassVar, Self, get_origin, get_type_hints
 
 from enpire.errors import PolicyError
 from enpire.json_text import frozen, parsed
+
+
+@dataclass(frozen=True, slots=True)
+class JsonSpec:
+    """The shape of a policy, which stands as text in the metadata of a safetensors file."""
+
+    what: ClassVar[str]  # the text is a description of, for messages
+
+    def to_json(self) -> str:
+        """Return it as text."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The inverse of `to_json`; raises PolicyError for anything else."""
+        return described(cls, text, cls.what)
 
 
 def described[D](

@@ -24,7 +24,6 @@ class Spec(Protocol):
 
     def to_json(self) -> str:
         """Return it as text, for a safetensors file's metadata; the policy's `load` reads it."""
-        ...
 
 
 class Policy(Protocol):
@@ -40,7 +39,6 @@ class Policy(Protocol):
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """All that was learned, for a safetensors file."""
-        ...
 
     def controller(self, stations: StationBackend) -> Controller:
         """What drives it, as it is now, on any number of these stations.
@@ -48,7 +46,6 @@ class Policy(Protocol):
         Raises:
             PolicyError: it cannot act there.
         """
-        ...
 
     @classmethod
     def load(cls, spec: str, tensors: Mapping[str, NDArray[Any]]) -> Self:
@@ -57,4 +54,3 @@ class Policy(Protocol):
         Raises:
             PolicyError: they are not those of a policy of this kind.
         """
-        ...

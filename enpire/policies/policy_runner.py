@@ -28,23 +28,17 @@ class Chunked(Protocol):
     @property
     def spread(self) -> Tensor:
         """The unit of exploration, (act,)."""
-        ...
 
     def inference(self) -> Callable[..., Float32Array]:
         """Return what maps (batch, history, obs), and what else it needs, to (batch, chunk, act).
 
         With the weights as they are now.
         """
-        ...
 
 
 @dataclass(slots=True)
 class PolicyState:
-    """One station's episode: the observations it reaches back to, and the chunk under way.
-
-    pictures: of a policy that sees, those that it reaches back to, (cameras, size, size, 3).
-    path: the way it came, of a policy that may go back.
-    """
+    """One station's episode: the observations it reaches back to, and the chunk under way."""
 
     rng: np.random.Generator
     exploration: float = 0.0
@@ -52,8 +46,9 @@ class PolicyState:
     varied: int = 0
     seen: deque[Float32Array] = field(default_factory=deque)
     chunk: deque[Float32Array] = field(default_factory=deque)
+    # Of a policy that sees, those that it reaches back to, (cameras, size, size, 3).
     pictures: deque[Image] = field(default_factory=lambda: deque(maxlen=1))
-    path: Path = field(default_factory=Path)
+    path: Path = field(default_factory=Path)  # the way it came, of a policy that may go back
 
     @classmethod
     def of(cls, spec: ChunkSpec, rng: np.random.Generator, exploration: float = 0.0) -> PolicyState:
@@ -94,16 +89,12 @@ class PolicyState:
 
 @dataclass(frozen=True, slots=True)
 class ChunkRequest:
-    """A chunk that an episode under way asks for, to go on with when the last one ends.
-
-    seen: (history, obs). left: of the last one, (n, act), from the newest period that was seen on;
-    delay: of these, that will have been carried out.
-    """
+    """A chunk that an episode under way asks for, to go on with when the last one ends."""
 
     state: PolicyState
-    seen: Float32Array
-    left: Float32Array
-    delay: int
+    seen: Float32Array  # (history, obs)
+    left: Float32Array  # of the last one, (n, act), from the newest period that was seen on
+    delay: int  # of these, that will have been carried out
 
 
 class PolicyController:
@@ -111,13 +102,15 @@ class PolicyController:
 
     Exploration is the chance that a chunk is varied; the variation lasts for as long as the policy
     looked ahead, in units of its `spread`.
+
+    spec: the shape of the chunks that it drives. spread: the unit of exploration, (act,).
     """
 
     def __init__(self, policy: Chunked) -> None:
         """Drive `policy`, with its weights as they are now, on any number of stations."""
-        self._spec = policy.spec
+        self.spec = policy.spec
         self._infer = policy.inference()
-        self._spread = policy.spread.numpy()
+        self.spread: FloatArray = policy.spread.numpy()
         self._states: dict[int, PolicyState] = {}
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
@@ -126,7 +119,7 @@ class PolicyController:
 
     def new_episode(self, rng: np.random.Generator, exploration: float = 0.0) -> PolicyState:
         """Return what is kept of an episode that begins, which `chunks` is asked with."""
-        return PolicyState.of(self._spec, rng, exploration)
+        return PolicyState.of(self.spec, rng, exploration)
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
         """The next action of each station's chunk, varied where it explores."""
@@ -135,30 +128,20 @@ class PolicyController:
             one.see(observation)
         empty = [one for one in states if not one.chunk]
         if empty:
-            spec = self._spec
+            spec = self.spec
             seen = np.array([one.history(spec) for one in empty])
             chunks = self.chunks(seen, empty)
             for one, chunk in zip(empty, chunks, strict=True):
-                offset = self._spread * one.vary(-(-spec.chunk // spec.execute))
+                offset = self.spread * one.vary(-(-spec.chunk // spec.execute))
                 varied = (chunk[: spec.execute] + offset).astype(np.float32)
                 one.chunk.extend(at_levels(varied, spec.levels))
         actions: Float32Array = np.array([one.chunk.popleft() for one in states])
         return actions
 
     @property
-    def spec(self) -> ChunkSpec:
-        """The shape of the chunks that it drives."""
-        return self._spec
-
-    @property
     def answered(self) -> int:
         """Actions of each chunk that `chunks` answers with: those carried out, at least."""
-        return self._spec.chunk
-
-    @property
-    def spread(self) -> FloatArray:
-        """The unit of exploration, (act,)."""
-        return self._spread
+        return self.spec.chunk
 
     def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:
         """Chunks (m, chunk, act) for histories (m, history, obs) of the m episodes `states`."""
@@ -167,7 +150,7 @@ class PolicyController:
     def plan(self, row: int) -> Float32Array:
         """The rest of a station's chunk."""
         chunk = self._states[row].chunk
-        rest = np.array(chunk, np.float32).reshape(-1, self._spec.action)
+        rest = np.array(chunk, np.float32).reshape(-1, self.spec.action)
         chunk.clear()
         return rest
 

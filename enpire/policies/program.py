@@ -8,9 +8,8 @@ numbers.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 
 from enpire.environment import StationBackend
 from enpire.errors import PolicyError
-from enpire.policies.description import described
+from enpire.policies.description import JsonSpec, described
 from enpire.sandbox.limits import MIB, MOST_BYTES, MOST_FILES
 
 MOST_TEXT = 200  # characters of what a description says in words
@@ -27,21 +26,14 @@ RESERVED = "__metadata__"  # of a safetensors file
 
 
 @dataclass(frozen=True, slots=True)
-class ProgramSpec:
-    """The shape of a program's observations and actions, its files' digest.
-
-    commit: that it is of, empty for none.
-    """
+class ProgramSpec(JsonSpec):
+    """The shape of a program's observations and actions, its files' digest."""
 
     task: str
     observation: int
     action: int
     digest: str
-    commit: str = ""
-
-    def to_json(self) -> str:
-        """Return it as text, for a safetensors file's metadata."""
-        return json.dumps(asdict(self))
+    commit: str = ""  # that it is of, empty for none
 
     @classmethod
     def from_json(cls, text: str) -> Self:

@@ -5,9 +5,8 @@ After Silver et al. 2018 (arXiv 1812.06298): what is added is bounded, and begin
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -21,7 +20,6 @@ from enpire.policies.composed import Composed
 from enpire.policies.description import described
 from enpire.policies.network import INPUT_LIMIT, ChunkModule, Perceptron, normalised, perceptron
 from enpire.policies.policy_runner import PolicyState
-from enpire.policies.spec import ChunkSpec
 from enpire.policies.vision import SeeingController
 from enpire.types import Float32Array, Image
 
@@ -73,11 +71,6 @@ class ResidualPolicy(Composed[Correction]):
         """See `Composed`."""
         return Correction(described(CorrectionSpec, shape, "a residual"))
 
-    @property
-    def shaped(self) -> str:
-        """See `Composed`."""
-        return json.dumps(asdict(self.head.spec))
-
     def controller(self, stations: StationBackend) -> ResidualController:
         """See `Policy.controller`."""
         return ResidualController(self.sampler_on(stations), self.head)
@@ -93,7 +86,7 @@ class ResidualController(SeeingController):
     @property
     def answered(self) -> int:
         """See `PolicyController`."""
-        return self._spec.execute
+        return self.spec.execute
 
     def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`; the base's noise is drawn by the episodes' own generators."""
@@ -113,20 +106,13 @@ class _Corrected:
                 f"the residual corrects chunks of {spec.chunk} actions for {spec.history} "
                 f"observations of {spec.observation}; its base has {has[0]}, {has[1]} and {has[2]}"
             )
+        self.spec, self.spread = base.spec, base.spread
         self._base, self._shape = base, (-1, spec.chunk, spec.action)
         tensors = {name: value.numpy() for name, value in correction.state_dict().items()}
         self._net = Perceptron(tensors, "net", len(HIDDEN))
         self._seen = [np.tile(tensors[name], spec.history) for name in ("mean", "std")]
         self._done = [np.tile(tensors[name], spec.chunk) for name in ("centre", "spread")]
         self._reach = np.float32(spec.reach) * tensors["spread"]
-
-    @property
-    def spec(self) -> ChunkSpec:
-        return self._base.spec
-
-    @property
-    def spread(self) -> Tensor:
-        return self._base.spread
 
     def inference(self) -> _Corrected:
         return self

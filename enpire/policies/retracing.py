@@ -20,25 +20,20 @@ PACE = 0.9  # of a full action, at most, on a way back
 
 @dataclass(slots=True)
 class Path:
-    """The way that an episode came.
+    """The way that an episode came."""
 
-    Attributes:
-        motions: entries of an action that move something; the others are such as grippers.
-        chunks: those carried out that nothing has taken back, each (n, act), oldest first.
-        values: what each network expected when a chunk of `chunks` began, if they were asked.
-        ahead: how many chunks it went since it last went back.
-        turned: how often it went back.
-        back: chunks of a way back that are still to be carried out, the next one last.
-        places: where each chunk of `chunks` began, and where the newest ended: what motions add up
-            to, each (motions,).
-    """
-
+    # Entries of an action that move something; the others are such as grippers.
     motions: tuple[int, ...] = ()
+    # Those carried out that nothing has taken back, each (n, act), oldest first.
     chunks: list[Float32Array] = field(default_factory=list)
+    # What each network expected when a chunk of `chunks` began, if they were asked.
     values: list[Float32Array] = field(default_factory=list)
-    ahead: int = 0
-    turned: int = 0
+    ahead: int = 0  # how many chunks it went since it last went back
+    turned: int = 0  # how often it went back
+    # Chunks of a way back that are still to be carried out, the next one last.
     back: list[Float32Array] = field(default_factory=list)
+    # Where each chunk of `chunks` began, and where the newest ended: what motions add up to, each
+    # (motions,).
     places: list[FloatArray] = field(default_factory=list)
 
     def __post_init__(self) -> None:

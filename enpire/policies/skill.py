@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,7 +18,7 @@ from enpire.environment import (
     Tasked,
 )
 from enpire.errors import PolicyError
-from enpire.policies.description import described
+from enpire.policies.description import JsonSpec
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray
 
@@ -27,22 +26,14 @@ VALUES = "values"  # the tensor
 
 
 @dataclass(frozen=True, slots=True)
-class SkillSpec:
+class SkillSpec(JsonSpec):
     """What the values are of: the script of `task` and its parameters, by name."""
 
+    what: ClassVar[str] = "a skill"
     task: str
     observation: int
     action: int
     names: tuple[str, ...]
-
-    def to_json(self) -> str:
-        """Return it as text, for a safetensors file's metadata."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """The inverse of `to_json`; raises PolicyError for anything else."""
-        return described(cls, text, "a skill")
 
 
 class SkillPolicy:

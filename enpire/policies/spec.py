@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Self
 
 from enpire.environment import Heading, RelativeTarget, StationBackend, Tasked
 from enpire.errors import UsageError
-from enpire.policies.description import described
+from enpire.policies.description import JsonSpec, described
 from enpire.policies.heading import read_heading
 from enpire.policies.levels import Levels, require_levels
 from enpire.policies.relative import read_relative
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkSpec:
+class ChunkSpec(JsonSpec):
     """The shape of a policy.
 
     history: how many observations it sees, `stride` control periods apart; chunk: how many actions
@@ -43,10 +42,6 @@ class ChunkSpec:
         """Periods from the oldest observation it sees to the newest."""
         return (self.history - 1) * self.stride
 
-    def to_json(self) -> str:
-        """Return it as text, for a safetensors file's metadata."""
-        return json.dumps(asdict(self))
-
     @classmethod
     def from_json(cls, text: str) -> Self:
         """The inverse of `to_json`; raises PolicyError for anything else."""
@@ -57,20 +52,17 @@ class ChunkSpec:
 
 @dataclass(frozen=True, slots=True)
 class FlowSpec(ChunkSpec):
-    """The shape of a policy whose chunks flow from noise.
+    """The shape of a policy whose chunks flow from noise."""
 
-    steps: from noise to actions. steering: width of each hidden layer of the network that chooses
-    the noise; without one it is drawn. pending: the most actions, still to be carried out when a
-    chunk is asked for, that it has learned to go on from. deviation: of the noise that is drawn
-    when it acts; it was taught with one. heading: of the object that it sees and acts along.
-    relative: entries of actions that are learned as ways from where what they move is seen.
-    """
-
-    steps: int = 5
+    steps: int = 5  # from noise to actions
+    # Width of each hidden layer of the network that chooses the noise; without one it is drawn.
     steering: tuple[int, ...] = ()
+    # The most actions, still to be carried out when a chunk is asked for, that it has learned to go
+    # on from.
     pending: int = 0
-    deviation: float = 1.0
-    heading: Heading | None = None
+    deviation: float = 1.0  # of the noise that is drawn when it acts; it was taught with one
+    heading: Heading | None = None  # of the object that it sees and acts along
+    # Entries of actions that are learned as ways from where what they move is seen.
     relative: tuple[RelativeTarget, ...] = ()
 
     @classmethod
@@ -87,17 +79,13 @@ class FlowSpec(ChunkSpec):
 
 @dataclass(frozen=True, slots=True)
 class PictureSpec(ChunkSpec):
-    """The shape of a policy that sees by cameras.
+    """The shape of a policy that sees by cameras."""
 
-    cameras: by name; size: width and height of each picture [px]; felt: entries of the observation
-    that it may see beside them; channels: of each layer of an encoder; steps: of the flow.
-    """
-
-    cameras: tuple[str, ...] = ()
-    size: int = 64
-    felt: tuple[int, ...] = ()
-    channels: tuple[int, ...] = (16, 32)
-    steps: int = 5
+    cameras: tuple[str, ...] = ()  # by name
+    size: int = 64  # width and height of each picture [px]
+    felt: tuple[int, ...] = ()  # entries of the observation that it may see beside them
+    channels: tuple[int, ...] = (16, 32)  # of each layer of an encoder
+    steps: int = 5  # of the flow
 
     @property
     def features(self) -> int:

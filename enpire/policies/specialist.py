@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -32,17 +32,12 @@ from enpire.types import Float32Array, FloatArray, Image
 
 @dataclass(frozen=True, slots=True)
 class SpecialistSpec:
-    """How the two of them work together, in control periods.
+    """How the two of them work together, in control periods."""
 
-    every: from one asking of the generalist to the next. late: its chunk is there so much later.
-    pending: actions of it that the specialist is shown. quick: the specialist's shape as of a
-    policy of its own.
-    """
-
-    every: int
-    late: int
-    pending: int
-    quick: ChunkSpec
+    every: int  # from one asking of the generalist to the next
+    late: int  # its chunk is there so much later
+    pending: int  # actions of it that the specialist is shown
+    quick: ChunkSpec  # the specialist's shape as of a policy of its own
 
     def __post_init__(self) -> None:
         timed = 0 <= self.late <= self.every and self.every > 0
@@ -113,11 +108,6 @@ class SpecialistPolicy(Composed[Quick]):
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise PolicyError(f"not a specialist's description: {error!r}") from error
 
-    @property
-    def shaped(self) -> str:
-        """See `Composed`."""
-        return json.dumps(asdict(self.head.spec))
-
     def controller(self, stations: StationBackend) -> SpecialistController:
         """See `Policy.controller`."""
         return SpecialistController(self.sampler_on(stations), self.head)
@@ -125,15 +115,12 @@ class SpecialistPolicy(Composed[Quick]):
 
 @dataclass(slots=True)
 class Advised(PolicyState):
-    """One station's episode, and what the generalist said.
+    """One station's episode, and what the generalist said."""
 
-    advice: the chunk that is there, (any, act), and periods since it was asked for; coming: one
-    that is not there yet, and the same of it.
-    """
-
+    # The chunk that is there, (any, act), and periods since it was asked for.
     advice: Float32Array | None = None
     age: int = 0
-    coming: Float32Array | None = None
+    coming: Float32Array | None = None  # one that is not there yet, and the same of it
     since: int = 0
 
 
@@ -151,9 +138,9 @@ class SpecialistController(SeeingController):
 
     def new_episode(self, rng: np.random.Generator, exploration: float = 0.0) -> Advised:
         """See `PolicyController`."""
-        seen: deque[Float32Array] = deque(maxlen=self._spec.reach + 1)
+        seen: deque[Float32Array] = deque(maxlen=self.spec.reach + 1)
         looked: deque[Image] = deque(maxlen=self.looks)
-        offset = np.zeros(self._spec.action)
+        offset = np.zeros(self.spec.action)
         return Advised(rng, exploration, offset, seen=seen, pictures=looked)
 
     def due(self, row: int) -> bool:

@@ -37,18 +37,15 @@ HIDDEN = (128, 128)
 
 @dataclass(frozen=True, slots=True)
 class SteeringSpec:
-    """chosen: steps of a chunk whose noise is chosen; width: numbers in each.
+    """What a choice of noise sees and makes."""
 
-    history, observation: what is seen. execute, action: of the chunks that come of it. advised:
-    what is seen is one vector, a history and after it the chunk that the base makes of no noise.
-    """
-
-    observation: int
-    action: int
-    history: int
-    execute: int
-    chosen: int
-    width: int
+    observation: int  # numbers in each observation that is seen
+    action: int  # entries in each action of the chunks that come of it
+    history: int  # how many observations are seen
+    execute: int  # of the actions of such a chunk, how many are carried out
+    chosen: int  # steps of a chunk whose noise is chosen
+    width: int  # numbers in each of these steps
+    # What is seen is one vector, a history and after it the chunk that the base makes of no noise.
     advised: bool = False
 
 

@@ -19,15 +19,11 @@ LONGEST = 8  # control periods between pictures, so that of a long chunk too the
 
 @dataclass(frozen=True, slots=True)
 class ObservationMask:
-    """What a policy sees of what stations show; of who sees nothing by cameras it is all of it.
+    """What a policy sees of what stations show; of who sees nothing by cameras it is all of it."""
 
-    cameras: places of its cameras among theirs. felt: entries of the observation that it may see
-    beside them. observation: entries of the whole of it.
-    """
-
-    cameras: tuple[int, ...] = ()
-    felt: tuple[int, ...] = ()
-    observation: int = 0
+    cameras: tuple[int, ...] = ()  # places of its cameras among theirs
+    felt: tuple[int, ...] = ()  # entries of the observation that it may see beside them
+    observation: int = 0  # entries of the whole of it
 
     def beside[A: (Float32Array, Tensor)](self, history: A) -> A:
         """The entries of observations (..., obs) that may be seen beside pictures."""
@@ -67,6 +63,8 @@ class SeeingController(PolicyController):
     """Shows each station's newest pictures to the policy, of as many periods as it looks back to.
 
     For these the station is not told its plan: it then asks, and takes pictures, period by period.
+
+    looks: successive periods of which it is shown pictures; 0: it does not see.
     """
 
     def __init__(self, policy: Chunked, mask: ObservationMask, looks: int = 1) -> None:
@@ -77,17 +75,12 @@ class SeeingController(PolicyController):
         super().__init__(policy)
         self.seen = mask
         self._cameras = list(mask.cameras)
-        self._looks = looks if mask.cameras else 0
-
-    @property
-    def looks(self) -> int:
-        """Successive periods of which it is shown pictures; 0: it does not see."""
-        return self._looks
+        self.looks = looks if mask.cameras else 0
 
     def new_episode(self, rng: np.random.Generator, exploration: float = 0.0) -> PolicyState:
         """See `PolicyController`."""
         state = super().new_episode(rng, exploration)
-        state.pictures = deque(maxlen=self._looks)
+        state.pictures = deque(maxlen=self.looks)
         return state
 
     def look(self, row: int, pictures: Image) -> None:
@@ -96,16 +89,16 @@ class SeeingController(PolicyController):
 
     def due(self, row: int) -> bool:
         """See `VisionController`."""
-        return len(self._states[row].chunk) < self._looks
+        return len(self._states[row].chunk) < self.looks
 
     def plan(self, row: int) -> Float32Array:
         """The rest of a station's chunk, as far as no pictures are due."""
-        if not self._looks:
+        if not self.looks:
             return super().plan(row)
         chunk = self._states[row].chunk
-        count = min(max(len(chunk) - self._looks + 1, 0), LONGEST - 1)
+        count = min(max(len(chunk) - self.looks + 1, 0), LONGEST - 1)
         planned = [chunk.popleft() for _ in range(count)]
-        return np.array(planned, np.float32).reshape(-1, self._spec.action)
+        return np.array(planned, np.float32).reshape(-1, self.spec.action)
 
     def felt(self, seen: Float32Array) -> Float32Array:
         """The entries of histories (m, history, obs) that the policy may see beside pictures."""
@@ -119,6 +112,6 @@ class SeeingController(PolicyController):
         """
         if not self._cameras:
             return None
-        if any(len(one.pictures) < self._looks for one in states):
+        if any(len(one.pictures) < self.looks for one in states):
             raise PolicyError("a policy that sees was asked to act before it was shown a picture")
         return np.array([np.stack(one.pictures) for one in states])[:, :, self._cameras]

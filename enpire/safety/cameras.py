@@ -30,7 +30,6 @@ class Showing(Protocol):
 
     def picture(self, camera: str) -> Picture | None:
         """The newest picture of one; None before the first."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

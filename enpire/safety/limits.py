@@ -21,25 +21,20 @@ CLEARANCE = 0.005  # [m]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SafetyLimits:
-    """What no setpoint, and no arm, may exceed.
+    """What no setpoint, and no arm, may exceed; axes as in `enpire.drivers.driver`."""
 
-    low, high, speed, acceleration, jump: (axes,), in the axis's unit, its first and second
-    derivative; axes as in `enpire.drivers.driver`. cartesian_speed of grasp points [m/s]; the box
-    they stay in, (3,), world frame [m]. wrist_force: norm at each wrist [N]. gripper_force: of a
-    gripper's actuator, in its effort's unit. clearance: left between what must not touch [m].
-    """
-
+    # Up to jump: (axes,), in the axis's unit, its first and second derivative.
     low: FloatArray
     high: FloatArray
     speed: FloatArray
     acceleration: FloatArray
     jump: FloatArray
-    cartesian_speed: float
-    workspace_low: FloatArray
-    workspace_high: FloatArray
-    wrist_force: float
-    gripper_force: float
-    clearance: float
+    cartesian_speed: float  # of grasp points [m/s]
+    workspace_low: FloatArray  # of the box they stay in, (3,), world frame [m]
+    workspace_high: FloatArray  # of the same box
+    wrist_force: float  # norm at each wrist [N]
+    gripper_force: float  # of a gripper's actuator, in its effort's unit
+    clearance: float  # left between what must not touch [m]
 
     @property
     def grippers(self) -> Flags:

@@ -18,13 +18,10 @@ _STATUS = struct.Struct("<qqQQQqqQQQ")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetpointRequest:
-    """A setpoint that a policy asks for; `rest` asks to come to rest instead.
+    """A setpoint that a policy asks for; `rest` asks to come to rest instead."""
 
-    epoch: of the arming that it is for. stamp: monotonic ns at which it was written.
-    """
-
-    epoch: int
-    stamp: int
+    epoch: int  # of the arming that it is for
+    stamp: int  # monotonic ns at which it was written
     setpoint: FloatArray
     rest: bool = False
 
@@ -45,12 +42,9 @@ class SetpointRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TimedSetpoint:
-    """A setpoint, (axes,), to be reached `seconds` after its `stamp`, monotonic ns.
+    """A setpoint, (axes,), to be reached `seconds` after its `stamp`, monotonic ns."""
 
-    epoch: as in `SetpointRequest`.
-    """
-
-    epoch: int
+    epoch: int  # as in `SetpointRequest`
     stamp: int
     seconds: float
     setpoint: FloatArray
@@ -69,28 +63,23 @@ class TimedSetpoint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SupervisorStatus:
-    """What a supervisor publishes every period.
+    """What a supervisor publishes every period; times are monotonic ns."""
 
-    stamp: of this status; deadline: of the next period; stopped: when the last stop was issued, 0
-    if none was (monotonic ns). latency: from the writing of the newest setpoint until the driver
-    had it [ns], -1 if none went there in this period. rules: of the last stop. measured, velocity,
-    sent: (axes,). force: at the wrists, (arms, 3) [N]. read: when the arms said so, 0 if they did
-    not.
-    """
-
-    stamp: int
-    deadline: int
+    stamp: int  # of this status
+    deadline: int  # of the next period
     epoch: int
     mode: Mode
-    rules: GateRule
-    stopped: int
+    rules: GateRule  # of the last stop
+    stopped: int  # when the last stop was issued, 0 if none was
+    # From the writing of the newest setpoint until the driver had it [ns], -1 if none went there in
+    # this period.
     latency: int
     recoveries: int
-    measured: FloatArray
-    velocity: FloatArray
-    sent: FloatArray
-    force: FloatArray
-    read: int
+    measured: FloatArray  # (axes,)
+    velocity: FloatArray  # (axes,)
+    sent: FloatArray  # (axes,)
+    force: FloatArray  # at the wrists, (arms, 3) [N]
+    read: int  # when the arms said so, 0 if they did not
 
     def encoded(self) -> bytes:
         """Return it as bytes."""

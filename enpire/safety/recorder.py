@@ -25,16 +25,13 @@ NUMBERS = ("stamp", "mode", "rules", "measured")
 
 @dataclass(frozen=True, slots=True)
 class StopRecord:
-    """One stop, as written beside its record.
-
-    issued: monotonic ns. mode: after it. rules: names of those that it was for. driver: what the
-    driver raised last, since somebody armed or recovered the station; empty for nothing.
-    """
+    """One stop, as written beside its record."""
 
     number: int
-    issued: int
-    mode: str
-    rules: tuple[str, ...]
+    issued: int  # monotonic ns
+    mode: str  # after it
+    rules: tuple[str, ...]  # names of those that it was for
+    # What the driver raised last, since somebody armed or recovered the station; empty for nothing.
     driver: str
 
 

@@ -48,5 +48,4 @@ class GateRule(IntFlag):
 
 BRAKES = GateRule(sum(1 << bit for bit in range(8, 32)))
 HOLDS = GateRule(sum(1 << bit for bit in range(32, 48)))
-LATCHES = GateRule.DRIVER | GateRule.EMERGENCY
-"""After these only a person lets the arms move again."""
+LATCHES = GateRule.DRIVER | GateRule.EMERGENCY  # after these only a person lets the arms move again

@@ -70,27 +70,23 @@ class RealTimeSettings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StationFile:
-    """A station as its file says; sha256 over the file, the robot pack and its driver's settings.
-
-    park: (axes,), grippers as in the setpoint before (NaN). calibrated: cameras, by name. settings:
-    the driver's; wiring: those of the wire, which tells of all that is no arm.
-    """
+    """A station as its file says; sha256 over file, robot pack and its driver's settings."""
 
     path: Path
     driver: str
     robot: Robot
     period: float
-    park: FloatArray
+    park: FloatArray  # (axes,), grippers as in the setpoint before (NaN)
     limits: SafetyLimits
     boxes: tuple[Box, ...]
     cameras: tuple[str, ...]
-    calibrated: Mapping[str, CameraCalibration]
+    calibrated: Mapping[str, CameraCalibration]  # cameras, by name
     verifier: bool
     ages: Ages
     realtime: RealTimeSettings
-    settings: Table
+    settings: Table  # the driver's
     wire: str
-    wiring: Table
+    wiring: Table  # those of the wire, which tells of all that is no arm
     sha256: str
 
     @property

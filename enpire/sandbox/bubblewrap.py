@@ -35,14 +35,12 @@ ETC = {
 
 @dataclass(frozen=True, slots=True)
 class FilesystemView:
-    """What of the file system is there, at the places where it is outside too.
+    """What of the file system is there, at the places where it is outside too."""
 
-    readable: folders, files and Unix sockets. A socket can be connected to wherever it can be seen,
-    so no folder may hold one that is not meant. writable: folders.
-    """
-
+    # Folders, files and Unix sockets. A socket can be connected to wherever it can be seen, so no
+    # folder may hold one that is not meant.
     readable: tuple[Path, ...] = ()
-    writable: tuple[Path, ...] = ()
+    writable: tuple[Path, ...] = ()  # folders
 
 
 def interpreter() -> tuple[Path, ...]:

@@ -10,26 +10,20 @@ MOST_BYTES, MOST_FILES = 256 * MIB, 4096  # of a program that is taken out of a 
 
 @dataclass(frozen=True, slots=True)
 class SandboxLimits:
-    """The limits of one sandbox, all its processes together where nothing else is said.
+    """The limits of one sandbox, all its processes together where nothing else is said."""
 
-    memory: that processes have touched and share with no file, and what is in their scratch [B].
-    data: private memory that one process may ask for [B], 0: as `memory`. processes: with threads.
-    open_files: of one process. file_size: of one file [B]. disk: of the workspace [B]. entries:
-    files and folders in the workspace. scratch: of /tmp, and of /dev/shm [B]. cpu_s: of processor
-    time, of one process too [s]. wall_s: on the clock [s]. output: kept of what it prints [B].
-    """
-
+    # That processes have touched and share with no file, and what is in their scratch [B].
     memory: int = 8 * GIB
-    data: int = 0
-    processes: int = 256
-    open_files: int = 1024
-    file_size: int = 4 * GIB
-    disk: int = 8 * GIB
-    entries: int = 300_000
-    scratch: int = GIB
-    cpu_s: float = 12 * 3600.0
-    wall_s: float = 12 * 3600.0
-    output: int = MIB
+    data: int = 0  # private memory that one process may ask for [B], 0: as `memory`
+    processes: int = 256  # with threads
+    open_files: int = 1024  # of one process
+    file_size: int = 4 * GIB  # of one file [B]
+    disk: int = 8 * GIB  # of the workspace [B]
+    entries: int = 300_000  # files and folders in the workspace
+    scratch: int = GIB  # of /tmp, and of /dev/shm [B]
+    cpu_s: float = 12 * 3600.0  # of processor time, of one process too [s]
+    wall_s: float = 12 * 3600.0  # on the clock [s]
+    output: int = MIB  # kept of what it prints [B]
 
     def launcher(self, own: bool = True) -> list[str]:
         """What a command is to follow, so that it runs within what the kernel limits itself.

@@ -93,16 +93,13 @@ class Availability:
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """How a command ended.
+    """How a command ended."""
 
-    code: its exit code, 128 and more for a signal. breach: the limit that it was ended for, empty
-    for none. out, err: the last of what it printed.
-    """
-
-    code: int
+    code: int  # its exit code, 128 and more for a signal
+    # out, err: the last of what it printed
     out: bytes
     err: bytes
-    breach: str = ""
+    breach: str = ""  # the limit that it was ended for, empty for none
 
 
 @functools.cache
@@ -136,23 +133,21 @@ def available() -> Availability:
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """Makes sandboxes that are alike; each command runs in one of its own.
-
-    readable: beside the system and this interpreter; `harness()` for the package and its packs.
-    Where the harness is root, only what anybody may read. writable: the workspace, once it was
-    `hand_over`ed; none for what only computes. model: the proxy's socket, reached inside by the
-    address in ENPIRE_MODEL_URL. environment: of the command, beside PATH, HOME and LANG; it can be
-    seen in a list of processes outside. confinement: NONE runs commands plainly, with limits but
-    without walls, and must be asked for. probing: without asking whether it is `available`.
-    """
+    """Makes sandboxes that are alike; each command runs in one of its own."""
 
     limits: SandboxLimits = field(default_factory=SandboxLimits)
+    # Beside the system and this interpreter; `harness()` for the package and its packs. Where the
+    # harness is root, only what anybody may read.
     readable: tuple[Path, ...] = ()
+    # The workspace, once it was `hand_over`ed; none for what only computes.
     writable: tuple[Path, ...] = ()
+    # The proxy's socket, reached inside by the address in ENPIRE_MODEL_URL.
     model: Path | None = None
+    # Of the command, beside PATH, HOME and LANG; it can be seen in a list of processes outside.
     environment: dict[str, str] = field(default_factory=dict)
+    # NONE runs commands plainly, with limits but without walls, and must be asked for.
     confinement: Confinement = Confinement.BUBBLEWRAP
-    probing: bool = False
+    probing: bool = False  # without asking whether it is `available`
 
     @property
     def sandboxed(self) -> bool:

@@ -7,11 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-Say = Callable[[str], None]
-"""Takes a sentence for a person."""
+Say = Callable[[str], None]  # takes a sentence for a person
 
-Emit = Callable[[Mapping[str, Any]], None]
-"""Takes an object for a program: an event, or a result."""
+Emit = Callable[[Mapping[str, Any]], None]  # takes an object for a program: an event, or a result
 
 
 def say_at_once(text: str) -> None:
@@ -30,23 +28,15 @@ def say_nothing(text: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """Who is told what goes on.
+    """Who is told what goes on."""
 
-    Attributes:
-        say: Takes what a person who watches should know.
-        warn: Takes what a person should know though it is no result.
-        progress: Whether a person is shown how far it is.
-        emit: Takes events, for a program; None where there is none.
-    """
-
-    say: Say = say_at_once
-    warn: Say = say_on_stderr
-    progress: bool = True
-    emit: Emit | None = None
+    say: Say = say_at_once  # takes what a person who watches should know
+    warn: Say = say_on_stderr  # takes what a person should know though it is no result
+    progress: bool = True  # whether a person is shown how far it is
+    emit: Emit | None = None  # takes events, for a program; None where there is none
 
 
-PERSON = Audience()
-"""Who sits at the terminal."""
+PERSON = Audience()  # who sits at the terminal
 
 NOBODY = Audience(say_nothing, say_nothing, progress=False)
 """Who asked for silence: of a library, everybody who did not ask for more."""

@@ -24,15 +24,12 @@ class Backend(Protocol):
 
     def stations(self, order: Order, count: int) -> StationBackend:
         """Return stations as `open_stations` does."""
-        ...
 
     def trainer(self) -> AbstractContextManager[Trainer]:
         """What trains there, until the block ends."""
-        ...
 
     def clock(self, now: float = 0.0) -> Clock:
         """The clock of twins there; now: where a run is continued [s]."""
-        ...
 
 
 class LocalBackend:

@@ -33,47 +33,29 @@ NO_NUMBER = "nothing is known of the policy, mend what the reasons name and meas
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
-    """What is measured, and how.
+    """What is measured, and how."""
 
-    Attributes:
-        policy: `RUN` or `RUN:NAME`, a folder of LeRobot's, `ws://HOST:PORT`, `FILE.py` or
-            `random`; a policy that is loaded already; or what acts, an observation to an action.
-        task: A task's name or folder, or `gym:ENV_ID`; empty for the one of the policy's run.
-        begin: `start` or `phase` of a task that has both; empty for what `task` says.
-        episodes: How many are run.
-        robots: Stations that hold an episode at one time.
-        attempts: How many an episode may make, the next from where a failed one has led.
-        seed: Draws the same seeds each time; None for fresh ones.
-        python: Interpreter of a `gym:` environment; empty for the run's, or this one.
-        success: What makes an episode of a `gym:` environment a success.
-        reset: `fast` or `physical`; empty for fast.
-        world: A world pack in place of the task's.
-        inference_time: How long a chunk takes on twins [s].
-        verify: By `sensors` or by `cameras`.
-        vary_looks: Whether each episode looks different to a policy that sees.
-        run: Folder that keeps the episodes; None to keep none.
-        recover: Shell command that helps a station that is set aside.
-        recover_limit: How long that may take [s]; None for ten minutes.
-        trust: Whether code that a run names by a path is run though it was made elsewhere.
-    """
-
+    # `RUN` or `RUN:NAME`, a folder of LeRobot's, `ws://HOST:PORT`, `FILE.py` or `random`; a policy
+    # that is loaded already; or what acts, an observation to an action.
     policy: str | Policy | Callable[[Any], Any]
+    # A task's name or folder, or `gym:ENV_ID`; empty for the one of the policy's run.
     task: str = ""
-    begin: str = ""
-    episodes: int = 200
-    robots: int = 4
-    attempts: int = 1
-    seed: int | None = None
-    python: str = ""
-    success: str = ""
-    reset: str = ""
-    world: str = ""
-    inference_time: float = 0.0
-    verify: str = "sensors"
-    vary_looks: bool = False
-    run: Path | None = None
-    recover: str = ""
-    recover_limit: float | None = None
+    begin: str = ""  # `start` or `phase` of a task that has both; empty for what `task` says
+    episodes: int = 200  # how many are run
+    robots: int = 4  # stations that hold an episode at one time
+    attempts: int = 1  # how many an episode may make, the next from where a failed one has led
+    seed: int | None = None  # draws the same seeds each time; None for fresh ones
+    python: str = ""  # interpreter of a `gym:` environment; empty for the run's, or this one
+    success: str = ""  # what makes an episode of a `gym:` environment a success
+    reset: str = ""  # `fast` or `physical`; empty for fast
+    world: str = ""  # A world pack in place of the task's
+    inference_time: float = 0.0  # how long a chunk takes on twins [s]
+    verify: str = "sensors"  # by `sensors` or by `cameras`
+    vary_looks: bool = False  # whether each episode looks different to a policy that sees
+    run: Path | None = None  # folder that keeps the episodes; None to keep none
+    recover: str = ""  # shell command that helps a station that is set aside
+    recover_limit: float | None = None  # how long that may take [s]; None for ten minutes
+    # Whether code that a run names by a path is run though it was made elsewhere.
     trust: bool = False
 
     def on_arms(self, count: int) -> EvaluationRequest:

@@ -65,7 +65,7 @@ def rounds_frame(rounds: Sequence[RoundRow]) -> pandas.DataFrame:
     columns: dict[str, list[Any]] = {
         "round": [row.number for row in rounds],
         "policy": [row.policy for row in rounds],
-        "success": [row.successes / row.trials if row.trials else None for row in rounds],
+        "success": [row.success.rate if row.trials else None for row in rounds],
         "low": [row.low for row in rounds],
         "high": [row.high for row in rounds],
         "trials": [row.trials for row in rounds],

@@ -45,46 +45,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LoopStart:
-    """What one start of a loop is given that is no setting of its run.
+    """What one start of a loop is given that is no setting of its run."""
 
-    Attributes:
-        limits: Budgets by name, as `BUDGETS` has them; of a run that goes on, those that change.
-        run: Folder of a new run; None for the next free one under `runs/`.
-        arms: Station files of the arms that it runs on; none for twins.
-        port: Of the page that a helper's hands are on; 0 for any.
-        recover: Shell command that helps a station that is set aside.
-        recover_limit: How long that may take [s]; None for ten minutes.
-        track: Kind of the tracker that curves are sent to.
-        trust: Whether code that a run names by a path is run though it was made elsewhere.
-        audience: Who is told how it goes.
-    """
-
+    # Budgets by name, as `BUDGETS` has them; of a run that goes on, those that change.
     limits: Mapping[str, float] = field(default_factory=dict)
-    run: Path | None = None
-    arms: Sequence[Path] = ()
-    port: int = 0
-    recover: str = ""
-    recover_limit: float | None = None
-    track: str | None = None
+    run: Path | None = None  # folder of a new run; None for the next free one under `runs/`
+    arms: Sequence[Path] = ()  # station files of the arms that it runs on; none for twins
+    port: int = 0  # of the page that a helper's hands are on; 0 for any
+    recover: str = ""  # shell command that helps a station that is set aside
+    recover_limit: float | None = None  # how long that may take [s]; None for ten minutes
+    track: str | None = None  # kind of the tracker that curves are sent to
+    # Whether code that a run names by a path is run though it was made elsewhere.
     trust: bool = False
-    audience: Audience = PERSON
+    audience: Audience = PERSON  # who is told how it goes
 
 
 @dataclass(frozen=True, slots=True)
 class LoopEnd:
-    """How one start of a loop ended.
+    """How one start of a loop ended."""
 
-    Attributes:
-        folder: The run's folder.
-        figures: All that `result.json` says.
-        reached: Whether the target holds on sealed seeds.
-        interrupted: Whether somebody ended it (Ctrl-C, SIGTERM, SIGHUP).
-    """
-
-    folder: Path
-    figures: Mapping[str, Any]
-    reached: bool
-    interrupted: bool
+    folder: Path  # the run's folder
+    figures: Mapping[str, Any]  # all that `result.json` says
+    reached: bool  # whether the target holds on sealed seeds
+    interrupted: bool  # whether somebody ended it (Ctrl-C, SIGTERM, SIGHUP)
 
 
 Ended = Callable[["Run", dict[str, Any]], None]

@@ -72,8 +72,7 @@ RETIRED = ("allocate", "hard")  # what only earlier versions knew
 EARLIER: dict[str, Any] = {"demonstration_starts": "drawn"}
 """What runs did whose settings do not say it, as an earlier version began them."""
 
-OF_ROUNDS = ("abort", "helper")
-"""What only recipes that learn in rounds can be asked for."""
+OF_ROUNDS = ("abort", "helper")  # what only recipes that learn in rounds can be asked for
 
 
 def of_task(pack: Pack) -> dict[str, Any]:

@@ -6,11 +6,7 @@ from enpire.option_values import one_of
 from enpire.packs.finder import AT_JOINTS, AT_START, sets_joints
 
 STARTS = ("start", "phase")
-
-
-def start(text: str) -> str:
-    """`start` or `phase`: where a task begins."""
-    return one_of(STARTS, text, "is no place to begin")
+start = one_of(STARTS, "is no place to begin")
 
 
 def task_from(task: str, begin: str) -> str:

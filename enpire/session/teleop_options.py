@@ -31,18 +31,13 @@ FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class DeviceRequest:
-    """Hands that are asked for.
+    """Hands that are asked for."""
 
-    whose: as `option_values.hands` has it. settings: of a teleoperator, as `FIELDS` says. files: of
-    stations with arms. port: of the page. leaves: whether a person may leave, and then is asked
-    for nothing.
-    """
-
-    whose: str
-    settings: Mapping[str, str] = field(default_factory=dict)
-    files: Sequence[Path] = ()
-    port: int = 0
-    leaves: bool = False
+    whose: str  # as `option_values.hands` has it
+    settings: Mapping[str, str] = field(default_factory=dict)  # of a teleoperator, as `FIELDS` says
+    files: Sequence[Path] = ()  # of stations with arms
+    port: int = 0  # of the page
+    leaves: bool = False  # whether a person may leave, and then is asked for nothing
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ class SimulatedCell:
         self._effort = self.twin.bind("actuator_force")
         self._efforts: deque[FloatArray] = deque(maxlen=round(EFFORT_S * 1e9 / self._timestep))
         self._after_step = type(task).after_step is not Task.after_step
-        self._at, self._steps = clock(), 0
+        self.measured, self._steps = clock(), 0
         self._settling: int | None = None  # since when [steps], while a scene settles
         self._on: tuple[str, ...] = ()
         self.stopped = False
@@ -67,25 +67,19 @@ class SimulatedCell:
         """Whether the scene has settled."""
         return self._settling is None
 
-    @property
-    def measured(self) -> int:
-        """The time at which the scene is as it is [ns]."""
-        return self._at
-
     def advance(self) -> None:
         """Simulate until now."""
         now = self._clock()
-        self._at = max(self._at, now - round(BEHIND_S * 1e9))
-        while self._at + self._timestep <= now:
-            due = min(
-                (now - self._at) // self._timestep, self._substeps - self._steps % self._substeps
-            )
+        self.measured = max(self.measured, now - round(BEHIND_S * 1e9))
+        while self.measured + self._timestep <= now:
+            steps = (now - self.measured) // self._timestep
+            due = min(steps, self._substeps - self._steps % self._substeps)
             for _ in range(due):
                 self.twin.advance(0, 1)
                 self._efforts.append(self._effort[0, self._actuators].copy())
             if self.twin.diverged([0]):
                 self._begin()  # diverged: a person sets it up again
-            self._at += int(due) * self._timestep
+            self.measured += int(due) * self._timestep
             self._steps += int(due)
             if self._steps % self._substeps == 0:
                 self._period_over()
@@ -115,7 +109,7 @@ class SimulatedCell:
         force = self.twin.history[0, self._force].mean(1)
         force = force + self._rng.normal(0.0, self.task.noise.force, force.shape)
         return Reading(
-            self._at,
+            self.measured,
             position,
             self._speed[0, actuators].copy(),
             np.mean(self._efforts, axis=0) if self._efforts else self._effort[0, actuators].copy(),
@@ -126,7 +120,7 @@ class SimulatedCell:
         """What the tracker sees, with its noise."""
         at = self._steps // self._substeps % self._sensors.periods
         readings, _ = self._sensors.read(np.zeros(1, np.int64), [at])
-        return Objects(self._at, readings.position[0], readings.rotation[0])
+        return Objects(self.measured, readings.position[0], readings.rotation[0])
 
     def operate(self, on: tuple[str, ...]) -> None:
         """Have the fixture's outputs `on` from now on."""

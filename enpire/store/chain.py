@@ -74,18 +74,12 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class ChainEnd:
-    """The end at which a chain stands.
+    """The end at which a chain stands."""
 
-    Attributes:
-        links: how many there are.
-        sha256: of the newest one.
-        mark: what it covers.
-        batches: what was covered at the link of the last batch but one, and of the last.
-    """
-
-    links: int = 0
-    sha256: str = ""
-    mark: Mark = Mark()
+    links: int = 0  # how many there are
+    sha256: str = ""  # of the newest one
+    mark: Mark = Mark()  # what it covers
+    # What was covered at the link of the last batch but one, and of the last.
     batches: tuple[Mark, Mark] = (Mark(), Mark())
 
     def after(self, rows: Collection[str], sha256: str, mark: Mark) -> ChainEnd:

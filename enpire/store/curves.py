@@ -43,20 +43,13 @@ def lines_after(path: Path, offset: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """One value of a training.
+    """One value of a training."""
 
-    Attributes:
-        training: name of the training's file, without its suffix: `training-3`, `learner-1`.
-        name: stage and measure, `policy/loss`.
-        step: gradient steps before it, or versions of an online learner.
-        at: when it was written, Unix time [s].
-    """
-
-    training: str
-    name: str
-    step: int
+    training: str  # name of the training's file, without its suffix: `training-3`, `learner-1`
+    name: str  # stage and measure, `policy/loss`
+    step: int  # gradient steps before it, or versions of an online learner
     value: float
-    at: float
+    at: float  # when it was written, Unix time [s]
 
 
 class CurveWriter:
@@ -95,13 +88,9 @@ class CurveWriter:
 
 @dataclass(slots=True)
 class CurveReader:
-    """Reads the curves of a run that may be growing.
+    """Reads the curves of a run that may be growing."""
 
-    Attributes:
-        run: folder of the run.
-    """
-
-    run: Path
+    run: Path  # folder of the run
     _offsets: dict[Path, int] = field(default_factory=dict)
     _known: set[tuple[str, str, int]] = field(default_factory=set)
 

@@ -46,17 +46,11 @@ REPAIR = "enpire fsck RUN --repair"
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """One thing that is not as it was recorded.
+    """One thing that is not as it was recorded."""
 
-    Attributes:
-        file: relative to the run folder.
-        what: is wrong with it.
-        remedy: what to do.
-    """
-
-    file: str
-    what: str
-    remedy: str
+    file: str  # relative to the run folder
+    what: str  # is wrong with it
+    remedy: str  # what to do
 
     def __str__(self) -> str:
         return f"{self.file}: {self.what}; {self.remedy}"
@@ -64,16 +58,11 @@ class Damage:
 
 @dataclass(slots=True)
 class Findings:
-    """What a check found.
+    """What a check found."""
 
-    Attributes:
-        damage: what is wrong.
-        notes: what is not wrong, and good to know.
-        episodes, policies: how many are intact, row and file.
-    """
-
-    damage: list[Damage] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    damage: list[Damage] = field(default_factory=list)  # what is wrong
+    notes: list[str] = field(default_factory=list)  # what is not wrong, and good to know
+    # episodes, policies: how many are intact, row and file
     episodes: int = 0
     policies: int = 0
 

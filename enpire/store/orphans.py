@@ -20,15 +20,10 @@ FOUND = "found"  # kind of the decision that says what an opening found and did
 
 @dataclass(frozen=True, slots=True)
 class Orphans:
-    """Paths relative to the run folder.
+    """Paths relative to the run folder."""
 
-    Attributes:
-        batches: whole batches without a row, in the order of their names.
-        rest: what is half written, damaged, or belongs to nothing.
-    """
-
-    batches: Mapping[str, WholeBatch]
-    rest: tuple[str, ...]
+    batches: Mapping[str, WholeBatch]  # whole batches without a row, in the order of their names
+    rest: tuple[str, ...]  # what is half written, damaged, or belongs to nothing
 
 
 def find(folder: Path, ledger: Ledger) -> Orphans:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from enpire.types import Outcome, Purpose
+from enpire.types import Estimate, Outcome, Purpose
 
 
 class Phase(StrEnum):
@@ -66,20 +66,23 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class RoundRow:
-    """One round: the incumbent at its end, its evaluation, what it cost.
-
-    robot_s: robot time of all stations [s]. wall_s: time on the clock [s]. low, high: 95% interval.
-    """
+    """One round: the incumbent at its end, its evaluation, what it cost."""
 
     number: int
     policy: str
     successes: int = 0
     trials: int = 0
+    # low, high: 95% interval
     low: float = 0.0
     high: float = 1.0
-    robot_s: float = 0.0
-    wall_s: float = 0.0
+    robot_s: float = 0.0  # robot time of all stations [s]
+    wall_s: float = 0.0  # time on the clock [s]
     numbers: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def success(self) -> Estimate:
+        """The success rate with its 95% interval."""
+        return Estimate(self.successes, self.trials, self.low, self.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +100,7 @@ class PolicyRow:
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """Something the loop decided, in words for a person and with the numbers behind it.
-
-    at: when it was recorded, Unix time [s]; 0 before that, and in ledgers that do not say.
-    """
+    """Something the loop decided, in words for a person and with the numbers behind it."""
 
     round: int
     kind: str
@@ -108,6 +108,7 @@ class LogEntry:
     incumbent: str = ""
     candidate: str = ""
     numbers: Mapping[str, float] = field(default_factory=dict)
+    # When it was recorded, Unix time [s]; 0 before that, and in ledgers that do not say.
     at: float = field(default=0.0, compare=False)
 
     @property
@@ -128,16 +129,18 @@ class SealedRow:
     low: float
     high: float
 
+    @property
+    def success(self) -> Estimate:
+        """The success rate with its 95% interval."""
+        return Estimate(self.successes, self.trials, self.low, self.high)
+
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """Something that happened in a campaign; never changed, never removed.
+    """Something that happened in a campaign; never changed, never removed."""
 
-    experiment: its number, 0 for none. kind, text: what, in the campaign's own words
-    (`enpire.evolution.experiments.events`). at: Unix time [s].
-    """
-
-    experiment: int
+    experiment: int  # its number, 0 for none
+    # kind, text: what, in the campaign's own words (`enpire.evolution.experiments.events`)
     kind: str
     text: str
-    at: float = 0.0
+    at: float = 0.0  # Unix time [s]

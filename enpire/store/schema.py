@@ -20,8 +20,7 @@ are events of campaigns; since 4 a chain (`chain.py`); since 5 a batch is an arc
 
 CHAINED = 4  # the first version with a chain
 
-UNCHAINED = "unchained"
-"""Key of the fact that says what a ledger held before its chain was begun."""
+UNCHAINED = "unchained"  # key of the fact that says what a ledger held before its chain was begun
 
 APPLICATION = 0x656E7069
 """SQLite's `application_id` ("enpi"): tells a ledger from anybody's database."""

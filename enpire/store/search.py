@@ -10,16 +10,12 @@ from enpire.types import Outcome, Purpose
 
 @dataclass(frozen=True, slots=True)
 class EpisodeFilter:
-    """What episodes must be like; None, and an empty policy, let all by.
-
-    Attributes:
-        stage: the last one reached; empty is one that was not recorded.
-    """
+    """What episodes must be like; None, and an empty policy, let all by."""
 
     seed: int | None = None
     station: int | None = None
     outcome: Outcome | None = None
-    stage: str | None = None
+    stage: str | None = None  # the last one reached; empty is one that was not recorded
     policy: str | None = None
     purpose: Purpose | None = None
     round: int | None = None

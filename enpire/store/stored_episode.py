@@ -17,8 +17,7 @@ from enpire.store.episodes import read_batch
 from enpire.store.rows import EpisodeRow
 from enpire.types import Episode, Times, Verdict
 
-MOST_BYTES = 1 << 30
-"""Of batches that a run keeps in memory once they were read."""
+MOST_BYTES = 1 << 30  # of batches that a run keeps in memory once they were read
 
 IN_BATCH = frozenset(
     {

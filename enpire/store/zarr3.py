@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from enpire.json_text import loads
 
-Files = dict[str, bytes]
-"""Content by name relative to the group's folder, with forward slashes."""
+Files = dict[str, bytes]  # content by name relative to the group's folder, with forward slashes
 
 _DTYPES: dict[str, np.dtype[Any]] = {
     "float32": np.dtype("<f4"),

@@ -15,21 +15,18 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class ArmIndex:
-    """The places of one arm's quantities in the model's arrays.
-
-    joints: joint ids, shape (dof,); qpos, actuators: addresses of the same joints, shape (dof,);
-    gripper: actuator id; grasp, wrist: site ids; force: where the samples of which a reading of the
-    wrist's force is the mean stand in MuJoCo's history, shape (samples, 3).
-    """
+    """The places of one arm's quantities in the model's arrays."""
 
     name: str
-    joints: IntArray
-    qpos: IntArray
+    joints: IntArray  # joint ids, (dof,)
+    qpos: IntArray  # addresses of the same joints, (dof,)
     dofs: IntArray
-    actuators: IntArray
-    gripper: int
-    grasp: int
-    wrist: int
+    actuators: IntArray  # addresses of the same joints, (dof,)
+    gripper: int  # actuator id
+    grasp: int  # site id
+    wrist: int  # site id
+    # Where the samples of which a reading of the wrist's force is the mean stand in MuJoCo's
+    # history, (samples, 3).
     force: IntArray
 
 

@@ -95,8 +95,7 @@ class Simulation:
             all_values[row] = mine
 
 
-Run = Callable[[Simulation], int]
-"""Runs the station that is loaded; returns the substeps done."""
+Run = Callable[[Simulation], int]  # runs the station that is loaded; returns the substeps done
 
 
 class Twin:
@@ -114,6 +113,7 @@ class Twin:
         self.model = scene.model
         self.stations = stations
         self.pool = ThreadPool(threads or os.cpu_count() or 1)
+        self.threads = self.pool.threads  # on which stations are under way at one time
         self._all = _Stations(scene.model, stations)
         self._threads = threading.local()
         self._bound: dict[str, NDArray[Any]] = {}
@@ -130,11 +130,6 @@ class Twin:
         self.xaxis: FloatArray = self.bind("xaxis")
         self.actuator_length: FloatArray = self.bind("actuator_length")
         self.history: FloatArray = self.bind("history")
-
-    @property
-    def threads(self) -> int:
-        """The threads on which stations are under way at one time."""
-        return self.pool.threads
 
     @property
     def _own(self) -> Simulation:

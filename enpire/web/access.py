@@ -44,23 +44,15 @@ def loopback(host: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a server lets by.
+    """What a server lets by."""
 
-    Attributes:
-        host: that it is bound to.
-        policy: what a page may load, as `Content-Security-Policy` has it.
-        data: where paths begin that tell something; the others are the page itself.
-        read_only: there are no controls.
-        token: that controls need, and where the host is no loopback all data and websockets.
-        locked: data and websockets need the token on a loopback too.
-    """
-
-    host: str
-    policy: str
-    data: tuple[str, ...]
-    read_only: bool = False
+    host: str  # that it is bound to
+    policy: str  # what a page may load, as `Content-Security-Policy` has it
+    data: tuple[str, ...]  # where paths begin that tell something; the others are the page itself
+    read_only: bool = False  # there are no controls
+    # That controls need, and where the host is no loopback all data and websockets.
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
-    locked: bool = False
+    locked: bool = False  # data and websockets need the token on a loopback too
 
     @property
     def private(self) -> bool:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from enpire.errors import RecipeError
-from enpire.improvement.replay import Transitions, Uniform, transitions
+from enpire.improvement.replay import Transitions, transitions
 from enpire.policies import ChunkSpec
 from enpire.types import Episode, Outcome, Verdict
 from tests.store.samples import episode
@@ -62,5 +62,5 @@ def test_no_episode() -> None:
 
 
 def test_all_are_drawn_alike() -> None:
-    drawn = Uniform(some(4)).sample(4000, torch.Generator().manual_seed(0))
+    drawn = some(4).sample(4000, torch.Generator().manual_seed(0))
     assert torch.bincount(drawn.reward.long(), minlength=4).min() > 900

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from enpire.improvement.checkpoint import NOWHERE
-from enpire.improvement.replay import Transitions, Uniform
+from enpire.improvement.replay import Transitions
 from enpire.improvement.residual import Residual
 from enpire.improvement.sac import NORMAL, SacAgent, SacSettings, random_minimum
 from enpire.policies import ChunkPolicy, ChunkSpec
@@ -74,10 +74,9 @@ def test_the_least_of_a_random_few() -> None:
 def test_the_critic_finds_the_value_of_a_policy(direction: float) -> None:
     """Always right: GAMMA^(steps left). Always left: nothing, but for one step right at the end."""
     made, data = agent(policy(direction)), corridor()
-    replay = Uniform(data)
 
     def step(at: int) -> Tensor:
-        batch = replay.sample(SMALL.batch, made.generator)
+        batch = data.sample(SMALL.batch, made.generator)
         return made.learn_critic(batch, made.target_of(batch))
 
     made.learn("critic", SMALL.steps, step, NOWHERE)
@@ -94,10 +93,10 @@ def test_the_critic_finds_the_value_of_a_policy(direction: float) -> None:
 def test_the_actor_finds_the_way_out() -> None:
     """From a policy that stands still, and data that steps both ways alike."""
     made = agent(policy(0.0), cloning=0.1, deviation=0.1, caution=0.5)
-    replay = Uniform(corridor())
+    data = corridor()
 
     def step(at: int) -> Tensor:
-        batch = replay.sample(SMALL.batch, made.generator)
+        batch = data.sample(SMALL.batch, made.generator)
         loss = made.learn_critic(batch, made.target_of(batch))
         made.learn_actor(batch, made.tried(batch), at)
         return loss

@@ -103,16 +103,7 @@ def add_options(parser: Parser) -> None:
         "--stop-after", type=duration, metavar="TIME", help="of the bench; again: goes on"
     )
     parser.add_argument("--json", action="store_true", help="print the table as the last line")
-    budgets = parser.add_argument_group("budgets of each campaign (default --max-time 1h)")
-    for name, (read, shown, line) in campaign.BUDGETS.items():
-        budgets.add_argument(flag(name), type=read, metavar=shown, help=line)
-    settings = parser.add_argument_group("settings (a task's loop.toml may have other defaults)")
-    for name in campaign.OF_CAMPAIGN:
-        read, default, line = campaign.OPTIONS[name]
-        settings.add_argument(
-            flag(name), type=read, metavar="X", help=f"{line} (default {default})"
-        )
-    parser.gathers = (RECIPE,)
+    campaign.add_settings(parser, "budgets of each campaign (default --max-time 1h)")
 
 
 def run(options: Namespace) -> int:

@@ -149,9 +149,19 @@ def add_options(parser: Parser) -> None:
         help="events as lines of JSON on stdout, the result last; all else goes to stderr",
     )
     add_tracking(parser)
-    budgets = parser.add_argument_group(
-        "budgets (none unless given; a resumed one may change them)"
+    add_settings(parser, "budgets (none unless given; a resumed one may change them)")
+    parser.add_argument_group(
+        "settings of the first recipe",
+        f"{RECIPE}SETTING VALUE; enpire recipes show NAME lists them",
     )
+    add_trust(parser)
+    everyday = "task", "resume", "run", "agents", "repertoire", "robots", "seed", "target"
+    parser.everyday = (*everyday, *BUDGETS)
+
+
+def add_settings(parser: Parser, title: str) -> None:
+    """The budgets, under this title, and the settings of a campaign and of its first recipe."""
+    budgets = parser.add_argument_group(title)
     for name, (read, shown, line) in BUDGETS.items():
         budgets.add_argument(flag(name), type=read, metavar=shown, help=line)
     settings = parser.add_argument_group("settings (a task's loop.toml may have other defaults)")
@@ -161,13 +171,6 @@ def add_options(parser: Parser) -> None:
             flag(name), type=read, metavar="X", help=f"{line} (default {default})"
         )
     parser.gathers = (RECIPE,)
-    parser.add_argument_group(
-        "settings of the first recipe",
-        f"{RECIPE}SETTING VALUE; enpire recipes show NAME lists them",
-    )
-    add_trust(parser)
-    everyday = "task", "resume", "run", "agents", "repertoire", "robots", "seed", "target"
-    parser.everyday = (*everyday, *BUDGETS)
 
 
 def run(options: Namespace) -> int:

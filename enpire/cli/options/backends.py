@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from enpire.cli.options.parser import Parser
@@ -51,14 +50,10 @@ def backend_words(options: Namespace) -> list[str]:
     return words + [flag for flag, given in MOTION.items() if getattr(options, given)]
 
 
-@contextmanager
-def backend_of(options: Namespace) -> Iterator[Backend]:
+def backend_of(options: Namespace) -> AbstractContextManager[Backend]:
     """Where, as the options say; what was started there ends with the block.
 
     Raises:
         UsageError: there is no such cluster, or no Ray.
     """
-    with open_backend(
-        options.cluster, options.station, options.confirm_motion, options.dry_run
-    ) as backend:
-        yield backend
+    return open_backend(options.cluster, options.station, options.confirm_motion, options.dry_run)

@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
-
 from enpire.cli.options.parser import Parser
 from enpire.option_values import duration
-from enpire.session.recovery import open_recovery
-
-if TYPE_CHECKING:
-    from enpire.rollout.fleet.recovery import Recovery
 
 
 def add_recovery(parser: Parser, title: str) -> None:
@@ -30,8 +22,3 @@ def add_recovery(parser: Parser, title: str) -> None:
         metavar="TIME",
         help="that it may take (default 10m)",
     )
-
-
-def recovery(options: Namespace, task: str, reset: str) -> AbstractContextManager[Recovery | None]:
-    """Who helps stations that are set aside, as the options say."""
-    return open_recovery(options.recover, options.recover_limit, task, reset)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -41,7 +40,7 @@ class Bus:
         self._error: Exception | None = None
         self._since = clock()  # when something last went well
         self._past: deque[tuple[int, FloatArray]] = deque()
-        self._pictures: dict[str, Picture] = {}
+        self.pictures: dict[str, Picture] = {}  # the newest of each of the robot's cameras, by name
         try:
             self._look()
         except Exception as error:  # a vendor's library raises what it likes
@@ -56,11 +55,6 @@ class Bus:
         if late or not self._thread.is_alive():
             raise DriverError(f"{self._robot}: {self._error or 'the bus does not answer'}")
         return self._reading
-
-    @property
-    def pictures(self) -> Mapping[str, Picture]:
-        """The newest of each of the robot's cameras, by name."""
-        return self._pictures
 
     def send(self, setpoint: FloatArray) -> None:
         """Send it, (axes,), after the read under way, unless a newer one comes before."""
@@ -135,7 +129,7 @@ class Bus:
         velocity = (position - before) / elapsed if elapsed > 0 else np.zeros_like(position)
         unknown = np.full_like(position, np.nan)
         force = np.full((self._arms, 3), np.nan)
-        self._pictures = {
+        self.pictures = {
             name: Picture(stamp, value)
             for name, value in seen.items()
             if isinstance(value, np.ndarray) and value.ndim == 3 and value.shape[2] == 3

@@ -38,7 +38,6 @@ class ConnectingDriver(Protocol):
     @property
     def listeners(self) -> dict[str, int]:
         """How many hear its commands, by topic."""
-        ...
 
 
 def connected(driver: ConnectingDriver, spinning: Spinning) -> None:

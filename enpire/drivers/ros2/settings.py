@@ -38,7 +38,6 @@ COMPRESSED = "/compressed"  # ends the topic of a CompressedImage
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # each part of a name in ROS 2
 NAMES = ("namespace", "joint_states", "controller", "gripper_controller", "objects", "fixture")
 TOGETHER = (("joints", "gripper_joints"), ("images",), ("wrenches",))  # differ in their names
-QUIET = ("time_out_elsewhere", "limits_elsewhere", "activity_elsewhere")
 
 
 class CommandMode(StrEnum):

@@ -28,18 +28,14 @@ RIM = 0.67  # by so much OpenCV draws a shape too large, all round [px]
 
 @dataclass(frozen=True, slots=True)
 class Camera:
-    """A pinhole without distortion.
-
-    position: (3,) m and rotation: (3, 3), camera to world. focal [px]; width, height [px], with the
-    principal point in the middle.
-    """
+    """A pinhole without distortion; its principal point is in the middle."""
 
     name: str
-    position: FloatArray
-    rotation: FloatArray
-    focal: float
-    width: int
-    height: int
+    position: FloatArray  # (3,) [m]
+    rotation: FloatArray  # (3, 3), camera to world
+    focal: float  # [px]
+    width: int  # [px]
+    height: int  # [px]
 
     def project(self, points: FloatArray) -> FloatArray:
         """Pixels (..., 2) of points (..., 3) before the camera [m]."""
@@ -78,7 +74,6 @@ class VerifierCameras(Protocol):
 
     def look[T](self, row: int, stamp: float, see: Callable[[list[CameraView]], T]) -> Future[T]:
         """What `see` makes of the views of station `row` as it is now; returns at once."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

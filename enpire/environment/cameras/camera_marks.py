@@ -34,15 +34,10 @@ RIM = np.stack([np.cos(ROUND), np.sin(ROUND), 0 * ROUND], axis=1)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CameraMarks:
-    """Magenta discs on a bench.
+    """Magenta discs on a bench."""
 
-    Attributes:
-        places: Their middles, (n, 3) [m].
-        radius: Of all of them [m].
-    """
-
-    places: FloatArray
-    radius: float
+    places: FloatArray  # their middles, (n, 3) [m]
+    radius: float  # of all of them [m]
 
     def placed(self, view: CameraView) -> CameraView | None:
         """The view with its camera where the marks say; None if they do not say one thing."""

@@ -26,8 +26,7 @@ VIEW = 0.03  # of a camera's field of view, its share
 
 OFF, TURNED_OFF = 0.005, math.radians(1.0)  # a camera that has been knocked [m], [rad]
 
-Looks = dict[str, NDArray[np.floating]]
-"""Fields of a model, whole."""
+Looks = dict[str, NDArray[np.floating]]  # fields of a model, whole
 DrawLooks = Callable[[mujoco.MjModel, np.random.Generator], Looks]
 """Draws an episode's looks about those of a model, which is not changed."""
 

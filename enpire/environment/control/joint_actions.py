@@ -24,14 +24,10 @@ class JointActions:
     """The layout of an action: per arm where each joint is to be, then the gripper, in [-1, 1].
 
     -1 and 1 are the ends of a joint's range; a gripper is closed at -1 and open at 1.
-
-    Attributes:
-        arms: How many there are.
-        dof: Joints of each arm.
     """
 
-    arms: int
-    dof: int
+    arms: int  # how many there are
+    dof: int  # joints of each arm
 
     @property
     def size(self) -> int:
@@ -63,17 +59,9 @@ class JointTargets:
         self, control: CartesianControl, layout: JointActions, fixed: Mapping[int, float]
     ) -> None:
         """Take the setpoints of `control`; fixed: entries of actions of hands, and their values."""
-        self._control, self._layout, self._fixed = control, layout, dict(fixed)
-
-    @property
-    def size(self) -> int:
-        """Entries of an action of the stations."""
-        return self._layout.size
-
-    @property
-    def grippers(self) -> tuple[int, ...]:
-        """Those of them that open and close hands."""
-        return self._layout.grippers
+        self._control, self._fixed = control, dict(fixed)
+        self.size = layout.size  # entries of an action of the stations
+        self.grippers = layout.grippers  # those of them that open and close hands
 
     def of(self, rows: Rows, actions: Float32Array, readings: Readings) -> Float32Array:
         """Return the joint actions (m, size) whose setpoints are those of `actions` of hands.

@@ -16,8 +16,7 @@ from enpire.errors import PackError
 from enpire.twin.twin import Rows
 from enpire.types import Flags, Float32Array, Image
 
-DEMONSTRATOR = "demonstrator"
-"""Who shows a task, by name, where it is not random actions."""
+DEMONSTRATOR = "demonstrator"  # who shows a task, by name, where it is not random actions
 
 
 class Controller(Protocol):
@@ -25,11 +24,9 @@ class Controller(Protocol):
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """An episode starts on station `row`; forget the last one there."""
-        ...
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
         """Actions, shape (m, act) in [-1, 1], for observations of shape (m, obs)."""
-        ...
 
 
 @runtime_checkable
@@ -42,11 +39,9 @@ class ChunkedController(Controller, Protocol):
 
     def plan(self, row: int) -> Float32Array:
         """Actions (k, act) for the periods after the one that `act` has just decided."""
-        ...
 
     def saw(self, row: int, observations: Float32Array) -> None:
         """Observations (k, obs) of the periods of the plan, oldest first; `act` comes next."""
-        ...
 
 
 @runtime_checkable
@@ -55,11 +50,9 @@ class VisionController(Controller, Protocol):
 
     def look(self, row: int, pictures: Image) -> None:
         """What the cameras show before it acts, (cameras, size, size, 3)."""
-        ...
 
     def due(self, row: int) -> bool:
         """Whether it cannot act without pictures of now, however new the last ones are."""
-        ...
 
 
 @runtime_checkable
@@ -71,7 +64,6 @@ class AsyncController(Controller, Protocol):
 
         The station is at rest, and has shown `observation`, (obs,).
         """
-        ...
 
 
 @runtime_checkable
@@ -80,11 +72,9 @@ class Assisted(Controller, Protocol):
 
     def intervened(self, row: int) -> list[bool]:
         """Whether somebody did, of each period of a station's episode so far."""
-        ...
 
     def rewound(self, row: int) -> list[bool]:
         """Whether, in these, hands only went back or waited before it."""
-        ...
 
 
 class PeriodCommand(Enum):
@@ -106,11 +96,9 @@ class SupervisedController(Controller, Protocol):
 
     def word(self, row: int) -> PeriodCommand:
         """The command for a station's next period."""
-        ...
 
     def ended(self, row: int) -> None:
         """The episode on station `row` is over: who helped it is free."""
-        ...
 
 
 def show(controller: Controller, row: int, pictures: Image) -> None:

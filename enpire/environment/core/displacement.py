@@ -28,8 +28,7 @@ from enpire.environment.core.observed import (
 from enpire.errors import PackError
 from enpire.packs.toml import Table
 
-Axes = ObservedRotation | ObservedYaw
-"""How an object is turned, as it is observed."""
+Axes = ObservedRotation | ObservedYaw  # how an object is turned, as it is observed
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,36 +88,30 @@ class Face:
     """A face that what a hand holds may stand against, beside where it should go in.
 
     There friction keeps it from going aside, so a hand that is elsewhere goes out first.
-
-    place: what is seen from an object; its first axis leads to the face, from below. near: beyond
-    it a hand that is elsewhere goes out first, to `out` [m]. aside: what is elsewhere by no more
-    does not have to [m]. ahead: from `out` on, a setpoint is shown up to so much further ahead of
-    a hand that the face holds back [m]. felt: what is felt then.
     """
 
+    # What is seen from an object; its first axis leads to the face, from below.
     place: RelativePlace
-    near: float
+    near: float  # beyond it a hand that is elsewhere goes out first, to `out` [m]
     out: float
-    aside: float
+    aside: float  # what is elsewhere by no more does not have to [m]
+    # From `out` on, a setpoint is shown up to so much further ahead of a hand that the face holds
+    # back [m].
     ahead: float
-    felt: tuple[FeltVector, ...]
+    felt: tuple[FeltVector, ...]  # what is felt then
 
 
 @dataclass(frozen=True, slots=True)
 class Displacement:
-    """A hand that is elsewhere with what it holds, while all else stays.
+    """A hand that is elsewhere with what it holds, while all else stays."""
 
-    hand: which, and how far at most. held: of the tracked objects, those that it holds. points:
-    places in the world that go with it. relative: places that are seen from another object and go
-    with it, too. enlarged: entries that follow from others. within: what is observed where it can
-    be elsewhere; both what was and what is shown then.
-    """
-
-    hand: MovedHand
-    held: tuple[int, ...]
-    points: tuple[ObservedPoint, ...]
+    hand: MovedHand  # which, and how far at most
+    held: tuple[int, ...]  # of the tracked objects, those that it holds
+    points: tuple[ObservedPoint, ...]  # places in the world that go with it
+    # Places that are seen from another object and go with it, too.
     relative: tuple[RelativePlace, ...]
-    enlarged: tuple[EnlargedEntry, ...]
+    enlarged: tuple[EnlargedEntry, ...]  # entries that follow from others
+    # What is observed where it can be elsewhere; both what was and what is shown then.
     within: tuple[EntryRange, ...]
     face: Face | None = None
 

@@ -26,18 +26,12 @@ class Fake:
     Hands may still touch what they fake, or an object may be in a place that no predicate excludes.
     `enpire task check` constructs the state, lets physics and hands act, and then asks the verifier
     by sensors, the verifier by cameras, and the truth. None of them may call it a success.
-
-    Attributes:
-        name: What is there instead of a success, in a few words.
-        why: What makes it a failure.
-        write: Writes the state: joints, setpoints (`CartesianControl.set`), objects, `eq_active`.
-            Derived arrays are computed afterwards.
-        act: What the hands do afterwards. By default they hold their setpoints.
-        periods: Control periods from the writing until the verifier begins.
     """
 
-    name: str
-    why: str
+    name: str  # what is there instead of a success, in a few words
+    why: str  # what makes it a failure
+    # Writes the state: joints, setpoints (`CartesianControl.set`), objects, `eq_active`. Derived
+    # arrays are computed afterwards.
     write: Write
-    act: Act | None = None
-    periods: int = 12
+    act: Act | None = None  # what the hands do afterwards. By default they hold their setpoints
+    periods: int = 12  # control periods from the writing until the verifier begins

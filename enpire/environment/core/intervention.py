@@ -40,14 +40,12 @@ class FailureDetector(Protocol):
 
     def begin(self, row: int, rng: np.random.Generator) -> None:
         """An episode starts on station `row`."""
-        ...
 
     def trouble(self, row: int, observation: Float32Array) -> int | None:
         """None while all goes well; else the period, not this one, that is to be gone back to.
 
         It is asked in every period that is the policy's, once.
         """
-        ...
 
 
 class OperatorQueue(Protocol):
@@ -56,27 +54,21 @@ class OperatorQueue(Protocol):
     @property
     def open(self) -> bool:
         """Whether anybody is there to help; where nobody is, policies act alone."""
-        ...
 
     def ask(self, row: int) -> None:
         """Station `row` needs help."""
-        ...
 
     def serves(self, row: int) -> bool:
         """Whether it is this station's turn."""
-        ...
 
     def takes(self, row: int) -> bool:
         """Whether who helps takes this station over unasked, now; then it is the station's turn."""
-        ...
 
     def gives_back(self, row: int) -> bool:
         """Whether who helps gives this station back to its policy, now."""
-        ...
 
     def leave(self, row: int) -> None:
         """Station `row` needs no help any more."""
-        ...
 
 
 class Everywhere:
@@ -109,7 +101,6 @@ class Relieving(Controller, Protocol):
 
     def relieve(self, row: int, action: Float32Array) -> None:
         """It takes over on station `row`, where `action`, (7 arms,), has hands hold still."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,36 +39,20 @@ def episode_id(purpose: Purpose, round: int, policy: str, seed: int, variant: in
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """An episode's generators.
+    """An episode's generators."""
 
-    variation: of its initial condition. noise: of its sensors. exploration: of what its controller
-    draws. handling: of what is random in a physical reset. dynamics: of an identified station's
-    arms. looks: of what policies see it look like. forked_noise: of the sensors once the episode
-    has forked.
-    """
-
-    variation: np.random.Generator
-    noise: np.random.Generator
-    exploration: np.random.Generator
-    handling: np.random.Generator
-    dynamics: np.random.Generator
-    looks: np.random.Generator
-    forked_noise: np.random.Generator | None = None
+    variation: np.random.Generator  # of its initial condition
+    noise: np.random.Generator  # of its sensors
+    exploration: np.random.Generator  # of what its controller draws
+    handling: np.random.Generator  # of what is random in a physical reset
+    dynamics: np.random.Generator  # of an identified station's arms
+    looks: np.random.Generator  # of what policies see it look like
+    forked_noise: np.random.Generator | None = None  # of the sensors once the episode has forked
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One episode asked for: the seed fixes its initial condition, noise and exploration.
-
-    variant: not 0 in another episode from the same initial condition, with noise and exploration
-    of its own. forked: of a variant, the periods at its start with the seed's own noise: a
-    controller that does in them what was done in the seed's episode sees what was seen in it.
-    overtime: that it may take beyond the task's time limit, where somebody helps [s]. attempts: how
-    often it may act and be judged: after a failure again from where that has led, with no reset in
-    between, and with all of the task's time. staleness: rounds of training that were still to end
-    when its policy was chosen, before the one that learns from it. give_up: asked a few times while
-    it executes.
-    """
+    """One episode asked for: the seed fixes its initial condition, noise and exploration."""
 
     seed: int
     purpose: Purpose
@@ -76,12 +60,20 @@ class Job:
     policy: str
     round: int = 0
     exploration: float = 0.0
+    # Not 0 in another episode from the same initial condition, with noise and exploration of its
+    # own.
     variant: int = 0
+    # Of a variant, the periods at its start with the seed's own noise: a controller that does in
+    # them what was done in the seed's episode sees what was seen in it.
     forked: int = 0
-    overtime: float = 0.0
+    overtime: float = 0.0  # beyond the task's time limit, where somebody helps [s]
+    # How often it may act and be judged: after a failure again from where that has led, with no
+    # reset in between, and with all of the task's time.
     attempts: int = 1
+    # Rounds of training that were still to end when its policy was chosen, before the one that
+    # learns from it.
     staleness: int = 0
-    give_up: GiveUp | None = None
+    give_up: GiveUp | None = None  # asked a few times while it executes
 
     @property
     def id(self) -> str:

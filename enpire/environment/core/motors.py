@@ -25,21 +25,14 @@ Floats = tuple[float, ...]
 
 @dataclass(frozen=True, slots=True)
 class Motors:
-    """The axes of joint actions, in their order, as a dataset of LeRobot's has them.
+    """The axes of joint actions, in their order, as a dataset of LeRobot's has them."""
 
-    Attributes:
-        keys: Their names there.
-        factor: Ours for one of theirs, of each axis; ours are radians and a gripper's own unit.
-        offset: Ours where theirs is 0.
-        low: Ours of an action of -1.
-        high: Ours of an action of 1.
-    """
-
-    keys: tuple[str, ...]
+    keys: tuple[str, ...]  # their names there
+    # Ours for one of theirs, of each axis; ours are radians and a gripper's own unit.
     factor: Floats
-    offset: Floats
-    low: Floats
-    high: Floats
+    offset: Floats  # ours where theirs is 0
+    low: Floats  # ours of an action of -1
+    high: Floats  # ours of an action of 1
 
     @classmethod
     def of(cls, task: Task) -> Self | None:

@@ -29,28 +29,23 @@ class ObservedPoint:
 
 @dataclass(frozen=True, slots=True)
 class ObservedRotation:
-    """A rotation vector: three entries of an observation, each in `unit` [rad].
-
-    up: the world's vertical in the axes that it is given along. sines: its length is the sine of
-    the angle, as `frames.rotation_vector` has it, and not the angle.
-    """
+    """A rotation vector: three entries of an observation, each in `unit` [rad]."""
 
     entries: tuple[int, int, int]
     unit: float
+    # The world's vertical in the axes that it is given along.
     up: tuple[float, float, float] = UPRIGHT
+    # Its length is the sine of the angle, as `frames.rotation_vector` has it, and not the angle.
     sines: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedYaw:
-    """An angle about the vertical: an entry of an observation, in `unit` [rad].
-
-    sines: it is the angle's sine, and not the angle.
-    """
+    """An angle about the vertical: an entry of an observation, in `unit` [rad]."""
 
     entry: int
     unit: float
-    sines: bool = True
+    sines: bool = True  # it is the angle's sine, and not the angle
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +66,13 @@ class ObservedLead:
 
 @dataclass(frozen=True, slots=True)
 class MovedHand:
-    """A hand that is shown elsewhere than it was, or its setpoint.
+    """A hand that is shown elsewhere than it was, or its setpoint."""
 
-    arm: whose it is. by: how far, along each axis [m]. actions: the entries of an action that move
-    the setpoint along x, y and z. step: how far a whole action moves it [m].
-    """
-
-    arm: int
-    by: float
+    arm: int  # whose it is
+    by: float  # how far, along each axis [m]
+    # The entries of an action that move the setpoint along x, y and z.
     actions: tuple[int, int, int]
-    step: tuple[float, float, float]
+    step: tuple[float, float, float]  # how far a whole action moves it [m]
 
     @classmethod
     def read(cls, table: Table, actions: ActionSpec) -> Self:

@@ -31,14 +31,11 @@ EVERY = 4  # control periods between pictures of who decides more often and need
 
 @dataclass(frozen=True, slots=True)
 class PolicyCameras:
-    """What a policy sees. size: of each picture, width and height [px].
+    """What a policy sees."""
 
-    cameras: by name, in their order. felt: entries of the task's observation that no tracker has
-    to tell: what an arm feels of itself.
-    """
-
-    cameras: tuple[str, ...]
-    size: int
+    cameras: tuple[str, ...]  # by name, in their order
+    size: int  # of each picture, width and height [px]
+    # Entries of the task's observation that no tracker has to tell: what an arm feels of itself.
     felt: tuple[int, ...]
 
 
@@ -56,11 +53,9 @@ class FrameCapture(Protocol):
 
     def begin(self, row: int, rng: np.random.Generator) -> None:
         """A new episode begins at station `row`; rng: for how it looks."""
-        ...
 
     def capture(self, row: int) -> Future[Image]:
         """Take a picture of station `row`, (cameras, size, size, 3); returns at once."""
-        ...
 
 
 class TwinFrameCapture:

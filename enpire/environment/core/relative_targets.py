@@ -9,17 +9,11 @@ from enpire.environment.core.station_backend import StationBackend, Tasked, grip
 
 @dataclass(frozen=True, slots=True)
 class RelativeTarget:
-    """An entry of an action that says where something is to be, which is observed, too.
+    """An entry of an action that says where something is to be, which is observed, too."""
 
-    Attributes:
-        done: Entry of an action.
-        seen: Entry of an observation.
-        scale: Of the action, for one unit of what is seen.
-    """
-
-    done: int
-    seen: int
-    scale: float
+    done: int  # entry of an action
+    seen: int  # entry of an observation
+    scale: float  # of the action, for one unit of what is seen
 
 
 def relative_targets(stations: StationBackend) -> tuple[RelativeTarget, ...]:

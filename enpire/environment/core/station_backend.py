@@ -117,4 +117,3 @@ class Eventful(Protocol):
 
     def new_events(self, last: bool = False) -> list[StationEvent]:
         """What has, since it was asked last; last: also what is not over."""
-        ...

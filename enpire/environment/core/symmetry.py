@@ -43,70 +43,55 @@ AXES = ("x", "y", "z")
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Which way an object is turned, for who sees and acts along its axes.
+    """Which way an object is turned, for who sees and acts along its axes."""
 
-    cosine, sine: entries of an observation, of the object's yaw. seen: entries of an observation
-    along the world's x and y, (x, y) each, that are seen along the object's. done: entries of an
-    action, likewise.
-    """
-
+    # cosine, sine: entries of an observation, of the object's yaw
     cosine: int
     sine: int
+    # Entries of an observation along the world's x and y, (x, y) each, that are seen along the
+    # object's.
     seen: tuple[tuple[int, int], ...]
-    done: tuple[tuple[int, int], ...]
+    done: tuple[tuple[int, int], ...]  # entries of an action, likewise
 
 
 @dataclass(frozen=True, slots=True)
 class Mirror:
-    """An upright plane that the scene may be mirrored in.
+    """An upright plane that the scene may be mirrored in."""
 
-    axis: which way the plane runs, from the world's x [rad]. signs: entries of an observation that
-    change their sign. through: a point of the plane [m]. across: hands and objects by name, and
-    which of its own axes (0, 1, 2) each is its own mirror image across.
-    """
-
-    axis: float
-    signs: tuple[int, ...]
-    through: tuple[float, float] = (0.0, 0.0)
+    axis: float  # which way the plane runs, from the world's x [rad]
+    signs: tuple[int, ...]  # entries of an observation that change their sign
+    through: tuple[float, float] = (0.0, 0.0)  # a point of the plane [m]
+    # Hands and objects by name, and which of its own axes (0, 1, 2) each is its own mirror image
+    # across.
     across: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Idleness:
-    """When hands stand still.
+    """When hands stand still."""
 
-    motion: length of an action's motion below which they do, of whole actions. entries: of an
-    action that move something.
-    """
-
-    motion: float
-    entries: tuple[int, ...]
+    motion: float  # length of an action's motion below which they do, of whole actions
+    entries: tuple[int, ...]  # of an action that move something
 
 
 @dataclass(frozen=True, slots=True)
 class Symmetry:
-    """What moves with the scene, and how far it may be moved.
+    """What moves with the scene, and how far it may be moved."""
 
-    turn: about the vertical, at most, either way [rad]. shift: along the world's axes, likewise
-    [m]. vectors: entries of an observation along x and y, in one unit, (x, y) each; heights do not
-    change. actions: entries of an action, likewise: those that move a hand, then those that turn
-    it, of each arm. leads: what is shown further ahead than it was. mirror: a plane that the scene
-    may be mirrored in. heading: of the object that clones see and act along. idle: when hands
-    stand still, which is not cloned. displaced: how a hand is shown elsewhere, and goes back.
-    """
-
-    turn: float
-    shift: tuple[float, float, float]
+    turn: float  # about the vertical, at most, either way [rad]
+    shift: tuple[float, float, float]  # along the world's axes, likewise [m]
+    # Entries of an observation along x and y, in one unit, (x, y) each; heights do not change.
     vectors: tuple[tuple[int, int], ...] = ()
     points: tuple[ObservedPoint, ...] = ()
     rotations: tuple[ObservedRotation, ...] = ()
     yaws: tuple[ObservedYaw, ...] = ()
+    # Entries of an action, likewise: those that move a hand, then those that turn it, of each arm.
     actions: tuple[tuple[int, int], ...] = ()
-    leads: tuple[ObservedLead, ...] = ()
-    mirror: Mirror | None = None
-    heading: Heading | None = None
-    idle: Idleness | None = None
-    displaced: Displacement | None = None
+    leads: tuple[ObservedLead, ...] = ()  # what is shown further ahead than it was
+    mirror: Mirror | None = None  # a plane that the scene may be mirrored in
+    heading: Heading | None = None  # of the object that clones see and act along
+    idle: Idleness | None = None  # when hands stand still, which is not cloned
+    displaced: Displacement | None = None  # how a hand is shown elsewhere, and goes back
 
     def to_json(self) -> str:
         """Return it as text, for another process."""

@@ -94,12 +94,9 @@ class Restorer(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What a station's cameras showed in the middle of a probe.
+    """What a station's cameras showed in the middle of a probe."""
 
-    at: which of the readings they were asked after; their stamps say when they took it.
-    """
-
-    at: int
+    at: int  # which of the readings they were asked after; their stamps say when they took it
     views: Sequence[CameraView]
 
 

@@ -44,7 +44,6 @@ class Connection(Protocol):
 
     def started(self) -> None:
         """Wait until it has said what is `about` it."""
-        ...
 
     def ask(
         self, seeds: dict[int, int], actions: dict[int, FloatArray], scripted: list[int]
@@ -53,15 +52,12 @@ class Connection(Protocol):
 
         scripted: of these, for which it also says what its script would do next.
         """
-        ...
 
     def answer(self) -> dict[int, Came]:
         """What came of each step, nothing of a reset; and the observation."""
-        ...
 
     def close(self) -> None:
         """End it."""
-        ...
 
 
 class GymWorker:

@@ -45,17 +45,13 @@ class GymEpisode:
 
 @dataclass(slots=True)
 class SuccessRule:
-    """What makes an episode a success.
+    """What makes an episode a success."""
 
-    kind: `last`, what the environment says at the last step; `any`, at any, which then is the last;
-    `terminated`, it ended before time ran out; `return`, its rewards sum to `least` or more. key:
-    of its info, where it says so; by default `is_success`, `success` or `succeed`. name: of the
-    environment.
-    """
-
-    name: str
+    name: str  # of the environment
+    # `last`, what the environment says at the last step; `any`, at any, which then is the last;
+    # `terminated`, it ended before time ran out; `return`, its rewards sum to `least` or more.
     kind: str = "last"
-    key: str = ""
+    key: str = ""  # of its info, where it says so; by default `is_success`, `success` or `succeed`
     least: float = 0.0
     _heard: bool = False  # whether any episode said
 

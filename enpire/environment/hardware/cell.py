@@ -44,15 +44,11 @@ Not the jump: no setpoint of ours is so far from where its joint was measured be
 
 @dataclass(frozen=True, slots=True)
 class StationStop:
-    """Why a station does not follow setpoints any more.
-
-    rules: of the supervisor's stop, NONE if something else went wrong. lost: a person has to see to
-    the station.
-    """
+    """Why a station does not follow setpoints any more."""
 
     reason: str
-    rules: GateRule = GateRule.NONE
-    lost: bool = False
+    rules: GateRule = GateRule.NONE  # of the supervisor's stop, NONE if something else went wrong
+    lost: bool = False  # a person has to see to the station
 
     @property
     def by_policy(self) -> bool:

@@ -32,6 +32,8 @@ LOOK_S = 0.5  # between two looks at what has happened
 class HardwareStations(Stations):
     """Episodes on arms. A motion is never repeated: after a stop the next thing is a reset."""
 
+    live = True
+
     def __init__(
         self,
         task: Task,
@@ -57,11 +59,6 @@ class HardwareStations(Stations):
             else "sensors"
         )
         return f"a twin's {by}: a dry run" if self._dry else f"the station's {by}"
-
-    @property
-    def live(self) -> bool:
-        """An arm's does not."""
-        return True
 
     def advance(self, row: int, most: int) -> int:
         """Let one period pass: plans are carried out period by period."""

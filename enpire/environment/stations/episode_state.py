@@ -32,43 +32,36 @@ class StationPhase(Enum):
 
 @dataclass(slots=True)
 class EpisodeState:
-    """One station's episode under way; counts are in control periods.
-
-    target: what a physical reset has to bring about, None in a fast one. alone: for how long the
-    scene settles by itself, after a period. restoring: its try under way. lost: all its tries have
-    failed. look: what the cameras say, asked for the `looks`-th time. watched: what they showed
-    before, in the attempt under way. again: the attempt has failed and another begins. execute,
-    verify: of the attempt under way; executed, verified: of those before. looked: parts of the time
-    limit after which it was last asked whether to give up. attended: its controller, if somebody
-    has a hand in it. waiting: for them; waited: periods. capture: pictures for the policy, asked
-    for in this period. pictured: the rows of `pictures`.
-    """
+    """One station's episode under way; counts are in control periods."""
 
     job: Job
     streams: Streams
     phase: StationPhase = StationPhase.RESET
-    target: FloatArray | None = None
-    restoring: PhysicalReset | None = None
-    lost: bool = False
+    target: FloatArray | None = None  # what a physical reset has to bring about, None in a fast one
+    restoring: PhysicalReset | None = None  # its try under way
+    lost: bool = False  # all its tries have failed
     diverged: bool = False
     tries: int = 0
     settling: int = 0
-    alone: int = 0
+    alone: int = 0  # for how long the scene settles by itself, after a period
     reset: int = 0
+    # execute, verify: of the attempt under way
     execute: int = 0
     verify: int = 0
     attempt: int = 1
-    again: bool = False
+    again: bool = False  # the attempt has failed and another begins
+    # executed, verified: of those before
     executed: int = 0
     verified: int = 0
     looks: int = 0
-    looked: int = 0
-    look: Future[Verdict] | None = None
+    looked: int = 0  # parts of the time limit after which it was last asked whether to give up
+    look: Future[Verdict] | None = None  # what the cameras say, asked for the `looks`-th time
+    # What they showed before, in the attempt under way.
     watched: list[Future[Watched]] = field(default_factory=list)
     planner: ChunkedController | None = None
-    attended: SupervisedController | None = None
-    waiting: bool = False
-    waited: int = 0
+    attended: SupervisedController | None = None  # its controller, if somebody has a hand in it
+    waiting: bool = False  # for them
+    waited: int = 0  # periods
     plan: Float32Array = field(default_factory=lambda: np.empty((0, 0), np.float32))
     unseen: list[Readings] = field(default_factory=list)  # of the periods of the plan
     observations: list[Float32Array] = field(default_factory=list)
@@ -77,9 +70,9 @@ class EpisodeState:
     setpoints: list[FloatArray] = field(default_factory=list)  # the same
     evidence: list[Readings] = field(default_factory=list)
     verdict: Verdict | None = None
-    capture: Future[Image] | None = None
+    capture: Future[Image] | None = None  # pictures for the policy, asked for in this period
     pictures: list[Image] = field(default_factory=list)
-    pictured: list[int] = field(default_factory=list)
+    pictured: list[int] = field(default_factory=list)  # the rows of `pictures`
 
     def finish(self, verdict: Verdict) -> None:
         """End the episode with a verdict, which takes a period of its own."""

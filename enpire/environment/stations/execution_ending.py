@@ -8,7 +8,7 @@ from itertools import starmap
 from enpire.environment.control.sensing import Readings
 from enpire.environment.core import answers
 from enpire.environment.core.controller import PeriodCommand
-from enpire.environment.core.jobs import LOOKS, Job
+from enpire.environment.core.jobs import LOOKS
 from enpire.environment.core.task import Task
 from enpire.environment.stations.episode_state import EpisodeState, StationPhase
 from enpire.environment.stations.verifier import too_hard
@@ -44,7 +44,7 @@ class ExecutionEnding:
             if felt > self._task.force_limit:
                 state.finish(too_hard(felt, self._task.force_limit))
                 continue
-            late = state.execute >= periods + self._overtime(state.job)
+            late = state.execute >= periods + round(state.job.overtime / self._period)
             if late or (done and not len(state.plan)):
                 state.phase = StationPhase.VERIFY
 
@@ -80,7 +80,3 @@ class ExecutionEnding:
                 state.phase = StationPhase.VERIFY
             elif word is PeriodCommand.DISCARD:
                 state.finish(Verdict(Outcome.ABORTED, reason="discarded by who had the hands"))
-
-    def _overtime(self, job: Job) -> int:
-        """Control periods that an episode may execute beyond the usual."""
-        return round(job.overtime / self._period)

@@ -18,14 +18,11 @@ from enpire.types import FloatArray
 
 @dataclass(frozen=True, slots=True)
 class Sensed:
-    """Stations in the middle of a control period: what they see, before anything acts on it.
+    """Stations in the middle of a control period: what they see, before anything acts on it."""
 
-    rows: the stations that execute, or did until now. executing: positions in `rows` of those that
-    go on, and wait for an action. readings and jacobian: those of `rows`.
-    """
-
-    rows: Rows
-    executing: list[int]
+    rows: Rows  # the stations that execute, or did until now
+    executing: list[int]  # positions in `rows` of those that go on, and wait for an action
+    # readings, jacobian: those of `rows`
     readings: Readings
     jacobian: FloatArray
 

@@ -48,6 +48,8 @@ from enpire.types import LOST, Episode, FloatArray, Outcome, Verdict
 class Stations:
     """n stations of one task on one twin."""
 
+    live = False  # a twin's time stands still while a policy thinks
+
     def __init__(
         self,
         task: Task,
@@ -213,11 +215,6 @@ class Stations:
     def repeatable(self) -> bool:
         """Whether the same seed gives the same episode to the last bit."""
         return self.reset is ResetMode.FAST
-
-    @property
-    def live(self) -> bool:
-        """A twin's time stands still while a policy thinks."""
-        return False
 
     @property
     def starter(self) -> tuple[str, Controller]:

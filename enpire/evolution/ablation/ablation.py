@@ -76,18 +76,14 @@ class AblationCell:
 
 @dataclass(frozen=True, slots=True)
 class AblationBench:
-    """What is asked for. arms: the first is what others are held against. seeds: a repeat each.
-
-    episodes: on the common sealed seeds. said: what must be the same when it goes on. command: that
-    began it, for the reports.
-    """
+    """What is asked for."""
 
     folder: Path
-    arms: tuple[AblationArm, ...]
-    seeds: tuple[int, ...]
-    episodes: int
-    said: Mapping[str, Any]
-    command: tuple[str, ...] = ()
+    arms: tuple[AblationArm, ...]  # the first is what others are held against
+    seeds: tuple[int, ...]  # a repeat each
+    episodes: int  # on the common sealed seeds
+    said: Mapping[str, Any]  # what must be the same when it goes on
+    command: tuple[str, ...] = ()  # that began it, for the reports
 
     def begin(self) -> None:
         """Write down what it is, or check that it is what was begun here.
@@ -125,14 +121,11 @@ class AblationBench:
 
 @dataclass(frozen=True, slots=True)
 class CommonSeeds:
-    """The common sealed seeds of a repeat, and the policies that were frozen before.
-
-    policies: name and sha256, by arm.
-    """
+    """The common sealed seeds of a repeat, and the policies that were frozen before."""
 
     entropy: int
     episodes: int
-    policies: Mapping[str, tuple[str, str]]
+    policies: Mapping[str, tuple[str, str]]  # name and sha256, by arm
 
     @property
     def seeds(self) -> list[int]:
@@ -145,19 +138,15 @@ class BenchRunner(Protocol):
 
     def start(self, seed: int, run: Path) -> None:
         """Have a first policy, and how good it is."""
-        ...
 
     def campaign(self, cell: AblationCell) -> None:
         """Have a cell's campaign go on to its end."""
-        ...
 
     def measure(self, cell: AblationCell, policy: str, drawn: CommonSeeds, folder: Path) -> bool:
         """Run a policy on the common seeds, into a new run; whether all of it is there."""
-        ...
 
     def stop(self) -> None:
         """Have whatever is under way end soon."""
-        ...
 
 
 def carry_out(

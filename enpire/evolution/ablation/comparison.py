@@ -45,14 +45,11 @@ class CampaignResult:
 
 @dataclass(frozen=True, slots=True)
 class TimeToTarget:
-    """A median time or cost until the target; a bound below where it was not `known`.
-
-    reached: of so many campaigns.
-    """
+    """A median time or cost until the target; a bound below where it was not `known`."""
 
     value: float
     known: bool
-    reached: int
+    reached: int  # of so many campaigns
     of: int
 
     def text(self, shown: Callable[[float], str]) -> str:

@@ -19,22 +19,18 @@ class AgentProgram:
     and {tools} (of the MCP server: `python -I -S bridge tools`), {mcp}, that server as most
     programs want it in JSON. {model} is the address of its models, known in the sandbox only: not
     in `files`.
-
-    readable: beside the pack and the harness. prompt: on its standard input, {method} and {brief}
-    filled in. starts: how often it is started, each time with its workspace as it left it.
-    upstreams: models, with their keys.
     """
 
     name: str
     folder: Path
     command: tuple[str, ...]
-    prompt: str
+    prompt: str  # on its standard input, {method} and {brief} filled in
     files: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
-    readable: tuple[Path, ...] = ()
-    upstreams: tuple[Upstream, ...] = ()
+    readable: tuple[Path, ...] = ()  # beside the pack and the harness
+    upstreams: tuple[Upstream, ...] = ()  # models, with their keys
     prices: Prices = field(default_factory=Prices)
-    starts: int = 3
+    starts: int = 3  # how often it is started, each time with its workspace as it left it
     limits: SandboxLimits = field(default_factory=SandboxLimits)
 
     def told(self, method: str, brief: str) -> str:

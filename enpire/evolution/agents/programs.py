@@ -133,18 +133,13 @@ class ProgramAgent:
         confinement: Confinement = Confinement.BUBBLEWRAP,
     ) -> None:
         """run: the campaign's folder. tokens: that it may use from now on."""
-        self._name, self._program, self._confinement = name, program, confinement
+        self.name, self._program, self._confinement = name, program, confinement
         self._folder = run / WORKSPACES / name
         self._allowance = Allowance(int(min(tokens, UNLIMITED)))
         self._starts = 0
         self._thread: threading.Thread | None = None
         self._ended: CommandResult | EnpireError | None = None
         self._place: Workplace | None = None
-
-    @property
-    def name(self) -> str:
-        """The agent's own name."""
-        return self._name
 
     def turn(self, desk: AgentSession) -> None:
         """See `Agent`: start it, and again when it has ended."""
@@ -172,7 +167,7 @@ class ProgramAgent:
     def _start(self, desk: AgentSession) -> None:
         place = self._place or self._prepared(desk)
         self._starts += 1
-        brief = Tools(desk.campaign, self._name).task_brief()
+        brief = Tools(desk.campaign, self.name).task_brief()
         prompt = self._program.told(METHOD.read_text(encoding="utf-8"), brief)
         process = place.start()
 
@@ -185,20 +180,20 @@ class ProgramAgent:
                 with (self._folder / OUTPUT).open("ab") as kept:
                     kept.write(self._ended.out)
 
-        self._thread = threading.Thread(target=wait, name=self._name, daemon=True)
+        self._thread = threading.Thread(target=wait, name=self.name, daemon=True)
         self._thread.start()
 
     def _prepared(self, desk: AgentSession) -> Workplace:
         """The place where it works until it is closed."""
         workspace = (self._folder / "work").resolve()
         history = (self._folder.parents[1] / FOLDER).resolve()
-        cloned(history, workspace, self._name)
-        taken = partial(committed, workspace, self._name, confinement=self._confinement)
+        cloned(history, workspace, self.name)
+        taken = partial(committed, workspace, self.name, confinement=self._confinement)
         elsewhere = transfer.read(desk.campaign.run_store.folder)
         self._place = Workplace(
             self._program,
             workspace,
-            Tools(desk.campaign, self._name, committed=taken),
+            Tools(desk.campaign, self.name, committed=taken),
             self._allowance,
             lambda usage: self._spent(desk, usage),
             self._confinement,
@@ -209,7 +204,7 @@ class ProgramAgent:
 
     def _spent(self, desk: AgentSession, usage: Usage) -> None:
         used = ModelUse(usage.tokens or 0, self._program.prices.dollars(usage))
-        desk.campaign.spend(self._name, used, usage.classes)
+        desk.campaign.spend(self.name, used, usage.classes)
 
 
 def wrong(ended: CommandResult | EnpireError | None) -> str:

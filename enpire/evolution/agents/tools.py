@@ -80,14 +80,12 @@ class EpisodePictures:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """One agent's tools. network: it may search arXiv.
-
-    committed: the text of a file of its workspace, by its path, as it has committed it.
-    """
+    """One agent's tools."""
 
     campaign: Campaign
     agent: str
-    network: bool = False
+    network: bool = False  # it may search arXiv
+    # The text of a file of its workspace, by its path, as it has committed it.
     committed: Callable[[str], str] | None = None
 
     @property

@@ -5,7 +5,6 @@ For `enpire fsck`, which holds the files themselves against each other before.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import numpy as np
@@ -23,6 +22,7 @@ from enpire.rollout.loop.round_decisions import LIMIT
 from enpire.store import EpisodeRow, LogEntry, Run
 from enpire.store.fsck import REPAIR, Damage
 from enpire.store.layout import LEDGER, RESULT
+from enpire.store.result import result_bytes
 from enpire.twin.twin import Rows
 from enpire.types import Episode, Float32Array, Times, Verdict
 
@@ -118,19 +118,11 @@ def _result(run: Run) -> Iterator[Damage]:
     ended = run.ledger.facts().get("state", "")
     if written.get("ended") != ended:
         return
-    again = loads(json.dumps(_finite(result(run, ended))))
+    again = loads(result_bytes(result(run, ended)))
     for key in (*SHOWN, *COUNTED):
         if key in written and written[key] != again[key]:
             what = f"{key} is {written[key]}, by the ledger {again[key]}"
             yield Damage(RESULT, what, "run enpire loop --resume, which writes it again")
-
-
-def _finite(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def _bare(row: EpisodeRow) -> Episode:

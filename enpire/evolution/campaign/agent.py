@@ -19,17 +19,14 @@ class AgentInterface(Protocol):
 
     def experiments(self) -> list[Experiment]:
         """All experiments so far, of whatever state and agent, in the order of proposals."""
-        ...
 
     @property
     def base(self) -> str:
         """The incumbent, by name: what a new experiment improves on."""
-        ...
 
     @property
     def free(self) -> bool:
         """Whether the agent may propose now: none of its own is under way, nothing is used up."""
-        ...
 
     def propose(self, experiment: Experiment) -> None:
         """Ask for an experiment: training, then trials.
@@ -37,11 +34,9 @@ class AgentInterface(Protocol):
         Raises:
             CampaignError: it is refused; the message says why, and what to do.
         """
-        ...
 
     def leave(self, reason: str) -> None:
         """Take part no longer."""
-        ...
 
 
 class Agent[D: AgentInterface](Protocol):
@@ -56,11 +51,9 @@ class Agent[D: AgentInterface](Protocol):
         Raises:
             CampaignError: it was refused; after a few times in a row it takes part no longer.
         """
-        ...
 
     def close(self) -> None:
         """The campaign has ended, or stopped; safe to call twice."""
-        ...
 
 
 class Proposer(Protocol):
@@ -71,7 +64,6 @@ class Proposer(Protocol):
 
     def propose(self, experiments: Sequence[Experiment], base: str) -> Experiment:
         """The next experiment on `base`, given all so far."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

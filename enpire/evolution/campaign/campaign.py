@@ -103,16 +103,14 @@ class AgentSession:
 
 @dataclass(frozen=True, slots=True)
 class AgentPool:
-    """Who proposes. sources: texts of recipes that may be run unconfined, with their files.
-
-    confinement: of all other code, and of policies that are code. tools_off: that agents have to do
-    without, by name.
-    """
+    """Who proposes."""
 
     agents: Sequence[Agent[AgentSession]]
+    # Texts of recipes that may be run unconfined, with their files.
     sources: Mapping[str, Path] = field(default_factory=dict)
+    # Of all other code, and of policies that are code.
     confinement: Confinement = Confinement.BUBBLEWRAP
-    tools_off: tuple[str, ...] = ()
+    tools_off: tuple[str, ...] = ()  # that agents have to do without, by name
 
 
 class Campaign:

@@ -16,8 +16,7 @@ from enpire.types import Purpose
 
 EXAMINING = 4.0  # share of robot time of a sealed evaluation, an experiment's being 1.0
 
-Life = Generator[None]
-"""What is under way: goes on when it is asked, until it has to wait again."""
+Life = Generator[None]  # what is under way: goes on when it is asked, until it has to wait again
 
 
 class Examiner:

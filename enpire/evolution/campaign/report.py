@@ -70,7 +70,7 @@ def _answer(run: Run, record: CampaignState, rows: Sequence[EpisodeRow]) -> str:
     head = f"# Campaign on {settings['task']}: target {target:g} "
     if good:
         row = good[-1]
-        best, measured = row.policy, Estimate(row.successes, row.trials, row.low, row.high)
+        best, measured = row.policy, row.success
         head += "reached"
         said = (
             f"**{best} succeeds at {measured} on sealed seeds**, drawn after it was frozen. "

@@ -112,7 +112,7 @@ class Drafting:
         self._passed: dict[str, bytes] | None = None  # what the last whole check that passed was of
         self._done = threading.Event()
         self._looks = self._checks = 0
-        self._why = ""  # what the last certification said
+        self.reason = ""  # why there is no pack, by the last certification
         self._bench = bench or DraftBench()
 
     def run(self, tasks: Path) -> Path | None:
@@ -131,11 +131,6 @@ class Drafting:
             return None
         finally:
             self._keep()
-
-    @property
-    def reason(self) -> str:
-        """Why there is no pack, as far as is known."""
-        return self._why
 
     @property
     def budget_ended(self) -> str:
@@ -171,8 +166,8 @@ class Drafting:
             "quick look of your own; the tool `check` is the one that counts.",
             f"Left: {', '.join(known) or 'no limits'}.",
         ]
-        if self._why:
-            lines += ["What came of it before:", quoted(self._why, 4000)]
+        if self.reason:
+            lines += ["What came of it before:", quoted(self.reason, 4000)]
         return "\n".join(lines)
 
     def check(self, words: list[str]) -> str:
@@ -250,9 +245,9 @@ class Drafting:
         if isinstance(ended, CommandResult):
             with (self.folder / OUTPUT).open("ab") as kept:
                 kept.write(ended.out)
-        self._why = "" if stopped else one_line(wrong(ended), SAID)
-        if self.budget_ended or self._why:
-            self._say(self.budget_ended or self._why)
+        self.reason = "" if stopped else one_line(wrong(ended), SAID)
+        if self.budget_ended or self.reason:
+            self._say(self.budget_ended or self.reason)
 
     def _certified(self, tasks: Path) -> Path | None:
         """Check and certify the pack as it is now, and take it out; None, and why not."""
@@ -269,7 +264,7 @@ class Drafting:
             whole = certify(self._bench, name, pictured(self._bench, name, files))
             return published(whole, tasks / name)
         except DraftError as error:
-            self._why = "\n".join(filter(None, (self._why, str(error))))
+            self.reason = "\n".join(filter(None, (self.reason, str(error))))
             self._say(one_line(str(error), SAID))
             return None
 
@@ -295,7 +290,7 @@ class Drafting:
             "checks": self._checks,
             "tokens": self._spent.tokens,
             "dollars": self._spent.dollars,
-            "reason": self._why,
+            "reason": self.reason,
         }
         (self.folder / STATE).write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
 

@@ -31,14 +31,12 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Accounts:
-    """Of one campaign. total: until now. success: until a policy first passed its sealed
-    evaluation, or None. gpu: None where there is no GPU.
-    """
+    """Of one campaign."""
 
     mru: float
-    gpu: float | None
-    total: Costs
-    success: Costs | None
+    gpu: float | None  # None where there is no GPU
+    total: Costs  # until now
+    success: Costs | None  # until a policy first passed its sealed evaluation, or None
 
     @property
     def mtu(self) -> float:

@@ -10,11 +10,9 @@ from enpire.evolution.experiments.events import ModelUse
 
 @dataclass(frozen=True, slots=True)
 class Ceilings:
-    """Limits of a campaign, over all its starts; an unlimited one is infinite, never None.
+    """Limits of a campaign, over all its starts; an unlimited one is infinite, never None."""
 
-    robot_s: of all stations, sealed evaluations aside. Time on the clock is `Budget`'s.
-    """
-
+    # Of all stations, sealed evaluations aside. Time on the clock is `Budget`'s.
     robot_s: float = math.inf
     tokens: float = math.inf
     dollars: float = math.inf

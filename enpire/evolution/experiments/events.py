@@ -44,18 +44,14 @@ class MatchOutcome:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentEntry:
-    """An experiment of a campaign.
+    """An experiment of a campaign."""
 
-    number: which it is, and the round of all its episodes. leases: how often it was taken up since
-    it came as far as it is. released: it may go on to trials. matches: decided so far, in order.
-    began, ended: Unix time [s], 0.0 for not yet.
-    """
-
-    number: int
+    number: int  # which it is, and the round of all its episodes
     experiment: Experiment
-    leases: int = 0
-    released: bool = False
-    matches: tuple[MatchOutcome, ...] = ()
+    leases: int = 0  # how often it was taken up since it came as far as it is
+    released: bool = False  # it may go on to trials
+    matches: tuple[MatchOutcome, ...] = ()  # decided so far, in order
+    # began, ended: Unix time [s], 0.0 for not yet
     began: float = 0.0
     ended: float = 0.0
 
@@ -83,17 +79,14 @@ class ModelUse:
 
 @dataclass(slots=True)
 class CampaignState:
-    """All that is known. entries: by number. incumbent: the best policy so far, by name.
+    """All that is known."""
 
-    decided: numbers in the order of decisions, each with the incumbent from then on. used: by
-    agent. retired: agents that have ended, with why.
-    """
-
-    entries: dict[int, ExperimentEntry] = field(default_factory=dict)
-    incumbent: str = FIRST
+    entries: dict[int, ExperimentEntry] = field(default_factory=dict)  # by number
+    incumbent: str = FIRST  # the best policy so far, by name
+    # Numbers in the order of decisions, each with the incumbent from then on.
     decided: list[tuple[int, str]] = field(default_factory=list)
-    used: dict[str, ModelUse] = field(default_factory=dict)
-    retired: dict[str, str] = field(default_factory=dict)
+    used: dict[str, ModelUse] = field(default_factory=dict)  # by agent
+    retired: dict[str, str] = field(default_factory=dict)  # agents that have ended, with why
 
     @property
     def experiments(self) -> list[Experiment]:

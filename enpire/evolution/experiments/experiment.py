@@ -52,30 +52,26 @@ FOLLOWS: dict[ExperimentState, frozenset[ExperimentState]] = {
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """One of a campaign's experiments.
-
-    recipe: a built-in's name, or what the text in `source` or in `program` is called. program: of a
-    policy that is code, for which nothing is trained. settings: that differ from
-    the recipe's defaults, as text, sorted by name. base: the policy it improves on and is compared
-    with, the id of the experiment that made it or the name of one that was there at the start.
-    builds_on: findings of the board that its agent relied on. merges: experiments whose settings it
-    joins, by id. effect: of what was promoted or dropped in trials; None for one that was dropped
-    before them, or failed. reason: of the decision. What agents say is cleaned and cut to one line
-    (`sanitize.one_line`).
-    """
+    """One of a campaign's experiments."""
 
     id: str
     agent: str
     hypothesis: str
-    recipe: str
+    recipe: str  # a built-in's name, or what the text in `source` or in `program` is called
+    # The policy it improves on and is compared with, the id of the experiment that made it or the
+    # name of one that was there at the start.
     base: str
+    # That differ from the recipe's defaults, as text, sorted by name.
     settings: tuple[tuple[str, str], ...] = ()
     source: str = ""
-    program: str = ""
-    builds_on: tuple[str, ...] = ()
-    merges: tuple[str, ...] = ()
+    program: str = ""  # of a policy that is code, for which nothing is trained
+    builds_on: tuple[str, ...] = ()  # findings of the board that its agent relied on
+    merges: tuple[str, ...] = ()  # experiments whose settings it joins, by id
     state: ExperimentState = ExperimentState.PROPOSED
+    # Of what was promoted or dropped in trials; None for one that was dropped before them, or
+    # failed.
     effect: Effect | None = None
+    # Of the decision. What agents say is cleaned and cut to one line (`sanitize.one_line`).
     reason: str = ""
 
     def __post_init__(self) -> None:

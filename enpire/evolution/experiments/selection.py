@@ -42,17 +42,14 @@ DEFAULT = SelectionRule.GREEDY  # what cost least to find one of the best: `docs
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A candidate in trials.
-
-    record: of its pairs so far. rungs: its records after `FIRST_RUNG`, twice, four times as many
-    pairs. under_way: pairs that are being run. decision: of its test, so far.
-    """
+    """A candidate in trials."""
 
     name: str
-    record: PairedRecord = field(default_factory=PairedRecord)
+    record: PairedRecord = field(default_factory=PairedRecord)  # of its pairs so far
+    # Its records after `FIRST_RUNG`, twice, four times as many pairs.
     rungs: tuple[PairedRecord, ...] = ()
-    under_way: int = 0
-    decision: Decision = Decision.CONTINUE
+    under_way: int = 0  # pairs that are being run
+    decision: Decision = Decision.CONTINUE  # of its test, so far
 
     def add(self, *, candidate: bool, incumbent: bool, alpha: float) -> Contender:
         """Add the outcomes of one more pair, in the order of seeds; nothing after a decision.

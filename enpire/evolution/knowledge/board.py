@@ -44,20 +44,17 @@ TELLING = 0.1  # that its share of kept ones must be off a half by then
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What somebody found.
-
-    evidence: the experiments it was drawn from. helped, harmed: experiments, decided since, that
-    relied on it (or that it is about, if the harness distilled it), and were kept or were not.
-    retired: why, or empty.
-    """
+    """What somebody found."""
 
     id: str
     agent: str
     text: str
-    evidence: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()  # the experiments it was drawn from
+    # helped, harmed: experiments, decided since, that relied on it (or that it is about, if the
+    # harness distilled it), and were kept or were not
     helped: tuple[str, ...] = ()
     harmed: tuple[str, ...] = ()
-    retired: str = ""
+    retired: str = ""  # why, or empty
 
     @property
     def support(self) -> int:

@@ -37,20 +37,16 @@ ABSTRACT = 1200  # characters of a paper that are shown
 
 @dataclass(frozen=True, slots=True)
 class MethodCard:
-    """A method.
+    """A method."""
 
-    name: its file's. year: of publication. citation: authors and where. arxiv: its number there,
-    where it is known for sure. implemented_by: modules of enpire, and files of agents, that do it
-    or part of it. helps_when: one sentence. body: the text.
-    """
-
-    name: str
+    name: str  # its file's
     title: str
-    year: int
-    citation: str
-    helps_when: str
-    body: str
-    arxiv: str = ""
+    year: int  # of publication
+    citation: str  # authors and where
+    helps_when: str  # one sentence
+    body: str  # the text
+    arxiv: str = ""  # its number there, where it is known for sure
+    # Modules of enpire, and files of agents, that do it or part of it.
     implemented_by: tuple[str, ...] = ()
 
     @property

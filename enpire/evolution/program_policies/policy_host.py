@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as NotYet
 
 import numpy as np
 
@@ -114,7 +113,7 @@ class Rehearsal:
         """See `TrainingHandle`."""
         try:
             return self._answer.result(within)
-        except NotYet:
+        except TimeoutError:
             return None
 
     def cancel(self) -> None:

@@ -15,7 +15,6 @@ import shutil
 import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as NotYet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -132,7 +131,7 @@ class SandboxedTraining:
         """See `TrainingHandle`."""
         try:
             return self._answer.result(within)
-        except NotYet:
+        except TimeoutError:
             return None
 
     def cancel(self) -> None:

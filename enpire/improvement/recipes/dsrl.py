@@ -32,7 +32,7 @@ from enpire.improvement.data import MIN_STD, known_well
 from enpire.improvement.frozen_base import Moments, standing
 from enpire.improvement.noise import NoiseTrials, SteeredFlowAgent, TriedAgent
 from enpire.improvement.recipe import Candidate, RecipeInputs
-from enpire.improvement.replay import Transitions, Uniform, transitions
+from enpire.improvement.replay import Transitions, transitions
 from enpire.improvement.sac import SacSettings
 from enpire.policies import (
     Base,
@@ -81,15 +81,11 @@ class NoiseLearning:
         episodes = [episode for episode in given.episodes if len(episode)]
         torch.manual_seed(given.seed)
         generator = torch.Generator().manual_seed(given.seed)
-        replay = Uniform(transitions(episodes, flow.spec, learning.discount))
+        data = transitions(episodes, flow.spec, learning.discount)
         usual = flow.spec.deviation  # it is to draw about as much
         learning = replace(learning, deviation=usual * learning.deviation)
-        agent = SteeredFlowAgent(steered(flow), replay.data, learning, generator, usual)
-
-        def batch() -> Transitions:
-            return replay.sample(learning.batch, generator)
-
-        loss = agent.learn_from("dsrl", batch, given.checkpoint)
+        agent = SteeredFlowAgent(steered(flow), data, learning, generator, usual)
+        loss = agent.learn_from("dsrl", data.sample, given.checkpoint)
         numbers = {
             "episodes": len(episodes),
             "loss": loss,
@@ -114,12 +110,7 @@ class NoiseLearning:
         steering = self._steering(given.incumbent, moments, data)
         trials = self._trials(moments, steering, data, at, given)
         agent = TriedAgent(steering, data, trials, learning, generator)
-        replay = Uniform(data)
-
-        def batch() -> Transitions:
-            return replay.sample(learning.batch, generator)
-
-        loss = agent.learn_from("dsrl", batch, given.checkpoint)
+        loss = agent.learn_from("dsrl", data.sample, given.checkpoint)
         numbers = {
             "episodes": len(episodes),
             "trials": len(trials.noise),

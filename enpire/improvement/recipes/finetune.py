@@ -196,30 +196,27 @@ def adapted(model: LeRobotModel, rank: int, targets: str) -> nn.Module:
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Successive periods of episodes, as LeRobot cuts them for one policy.
-
-    rows, actions: of all episodes end to end, (N, obs) and (N, act). at: the moment of each of M
-    examples, (M,); first, end: of its episode. seen, acted: periods from there that the policy
-    sees and predicts; beyond an episode's ends these are repeated, which is flagged in actions.
+    """Successive periods of episodes, as LeRobot cuts them for one policy: M examples of N rows.
 
     Of a policy that sees, rows are what an arm feels, and examples are those of which there are
-    pictures: pictures (P, cameras, size, size, 3) of uint8, pictured (N,) which of them a row has.
-
-    taught: chunks that a teacher would have begun at each row, (N, n, act); then these are what is
-    predicted from there on, and what comes after them is flagged.
+    pictures.
     """
 
-    rows: Tensor
-    actions: Tensor
-    at: Tensor
-    first: Tensor
-    end: Tensor
+    rows: Tensor  # (N, obs), of all episodes end to end
+    actions: Tensor  # (N, act), of all episodes end to end
+    at: Tensor  # the moment of each example, (M,)
+    first: Tensor  # the first row of its episode, (M,)
+    end: Tensor  # the row after the last of its episode, (M,)
+    # Periods from there that the policy sees, and predicts; beyond an episode's ends these are
+    # repeated, which is flagged in actions.
     seen: Tensor
     acted: Tensor
     model: LeRobotModel
     told: str
-    pictures: Tensor | None = None
-    pictured: Tensor | None = None
+    pictures: Tensor | None = None  # (P, cameras, size, size, 3) of uint8
+    pictured: Tensor | None = None  # (N,), which of them a row has
+    # Chunks that a teacher would have begun at each row, (N, n, act); then these are what is
+    # predicted from there on, and what comes after them is flagged.
     taught: Tensor | None = None
 
     @classmethod

@@ -28,7 +28,7 @@ from enpire.improvement.behaviour_cloning import Training, fit
 from enpire.improvement.data import MIN_STD, examples
 from enpire.improvement.frozen_base import Moments, standing
 from enpire.improvement.recipe import Candidate, RecipeInputs
-from enpire.improvement.replay import Transitions, Uniform, transitions
+from enpire.improvement.replay import transitions
 from enpire.improvement.residual import Residual, Standing
 from enpire.improvement.sac import SacAgent, SacSettings
 from enpire.policies import (
@@ -62,19 +62,15 @@ class ResidualLearning:
         torch.manual_seed(given.seed)
         generator = torch.Generator().manual_seed(given.seed)
         episodes = [episode for episode in given.episodes if len(episode)]
-        replay = Uniform(transitions(episodes, given.spec, learning.discount))
-        agent = SacAgent(Residual(incumbent, self.reach), replay.data, learning, generator)
-
-        def batch() -> Transitions:
-            return replay.sample(learning.batch, generator)
-
-        agent.learn_from("residual", batch, given.checkpoint)
-        data = examples(episodes, given.spec)
+        data = transitions(episodes, given.spec, learning.discount)
+        agent = SacAgent(Residual(incumbent, self.reach), data, learning, generator)
+        agent.learn_from("residual", data.sample, given.checkpoint)
+        seen = examples(episodes, given.spec)
         with torch.no_grad():
-            moments = torch.split(data.rows[data.window], 4096)
+            moments = torch.split(seen.rows[seen.window], 4096)
             better = torch.cat([agent.policy(each).clamp(-1.0, 1.0) for each in moments])
             shift = (better - torch.cat([incumbent(each) for each in moments])) / incumbent.spread
-        taught = replace(data, actions=better, valid=torch.ones_like(data.valid))
+        taught = replace(seen, actions=better, valid=torch.ones_like(seen.valid))
         fitted = fit(incumbent, taught, self.training, given.seed, given.checkpoint)
         numbers = {
             "episodes": len(episodes),
@@ -97,12 +93,7 @@ class ResidualLearning:
         besides = moments.besides().shape[1]
         begun = Standing(self._correction(given.incumbent, moments), besides)
         agent = SacAgent(begun, data, learning, generator)
-        replay = Uniform(data)
-
-        def batch() -> Transitions:
-            return replay.sample(learning.batch, generator)
-
-        loss = agent.learn_from("residual", batch, given.checkpoint)
+        loss = agent.learn_from("residual", data.sample, given.checkpoint)
         correction = agent.policy.correction
         with torch.no_grad():
             chunks = chunks[:, : moments.asked.spec.execute]

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import torch
 
 from enpire.improvement.recipe import Candidate, RecipeInputs, latest, required
-from enpire.improvement.replay import Transitions, Uniform, transitions
+from enpire.improvement.replay import Transitions, transitions
 from enpire.improvement.sac import SacAgent, SacSettings
 
 
@@ -36,19 +36,18 @@ class PriorData:
         torch.manual_seed(given.seed)
         generator = torch.Generator().manual_seed(given.seed)
         fresh, older = (
-            Uniform(transitions(some, given.spec, learning.discount))
-            for some in latest(given.episodes)
+            transitions(some, given.spec, learning.discount) for some in latest(given.episodes)
         )
-        agent = SacAgent(incumbent, fresh.data.joined(older.data), learning, generator)
+        agent = SacAgent(incumbent, fresh.joined(older), learning, generator)
 
-        def batch() -> Transitions:
-            half = learning.batch // 2
+        def halves(size: int, generator: torch.Generator) -> Transitions:
+            half = size // 2
             return fresh.sample(half, generator).joined(older.sample(half, generator))
 
-        loss = agent.learn_from("rlpd", batch, given.checkpoint)
+        loss = agent.learn_from("rlpd", halves, given.checkpoint)
         numbers = {
-            "fresh": len(fresh.data),
-            "older": len(older.data),
+            "fresh": len(fresh),
+            "older": len(older),
             "loss": loss,
             "seconds": time.monotonic() - started,
         }

@@ -16,16 +16,9 @@ class CheckState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MachineCheck:
-    """What was found of one thing.
+    """What was found of one thing."""
 
-    Attributes:
-        name: of the thing.
-        state: how it stands with it.
-        found: what was seen.
-        remedy: how to mend it; empty where there is nothing to.
-    """
-
-    name: str
-    state: CheckState
-    found: str
-    remedy: str = ""
+    name: str  # of the thing
+    state: CheckState  # how it stands with it
+    found: str  # what was seen
+    remedy: str = ""  # how to mend it; empty where there is nothing to

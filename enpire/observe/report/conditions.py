@@ -31,23 +31,17 @@ SURE = 0.05  # chance by which an entry that does not matter may be said to
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConditionMap:
-    """Outcomes over two entries of the initial condition.
+    """Outcomes over two entries of the initial condition."""
 
-    Attributes:
-        names: of the two entries, the one that matters more first.
-        chances: that each would differ so much if it did not matter, corrected for all entries.
-        places: values of the two, (n, 2).
-        won: which episodes were successes, (n,).
-        of: whose episodes these are, for a person.
-        missing: why there is no map; then the rest is empty.
-    """
-
-    names: tuple[str, str] = ("", "")
+    names: tuple[str, str] = ("", "")  # of the two entries, the one that matters more first
+    # That each would differ so much if it did not matter, corrected for all entries.
     chances: tuple[float, float] = (1.0, 1.0)
+    # Values of the two, (n, 2).
     places: FloatArray = field(default_factory=lambda: np.zeros((0, 2)))
+    # Which episodes were successes, (n,).
     won: Flags = field(default_factory=lambda: np.zeros(0, bool))
-    of: str = ""
-    missing: str = ""
+    of: str = ""  # whose episodes these are, for a person
+    missing: str = ""  # why there is no map; then the rest is empty
 
 
 def read_conditions(run: Run, rows: Sequence[EpisodeRow], policy: str) -> ConditionMap:

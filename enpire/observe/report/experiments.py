@@ -11,34 +11,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ExperimentNode:
-    """One experiment.
+    """One experiment."""
 
-    Attributes:
-        id: of the experiment, and the name of its policy.
-        base: the policy it improves on: another experiment's id, or the first policy.
-        agent: who proposed it.
-        change: recipe and settings, for a person.
-        hypothesis: in its agent's words.
-        state: proposed, training, trials, kept, dropped or failed.
-        reason: of the decision; empty before there is one.
-        effect: difference of success rates, candidate less base; None where none was measured.
-        low, high: 95% interval of the effect.
-        pairs: of episodes on the same seeds that it was measured by.
-        robot_s: robot time it took, sealed evaluations apart [s].
-    """
-
-    id: str
-    base: str
-    agent: str
-    change: str
-    hypothesis: str
-    state: str
-    reason: str
+    id: str  # of the experiment, and the name of its policy
+    base: str  # the policy it improves on: another experiment's id, or the first policy
+    agent: str  # who proposed it
+    change: str  # recipe and settings, for a person
+    hypothesis: str  # in its agent's words
+    state: str  # proposed, training, trials, kept, dropped or failed
+    reason: str  # of the decision; empty before there is one
+    # Difference of success rates, candidate less base; None where none was measured.
     effect: float | None
+    # low, high: 95% interval of the effect
     low: float
     high: float
-    pairs: int
-    robot_s: float
+    pairs: int  # of episodes on the same seeds that it was measured by
+    robot_s: float  # robot time it took, sealed evaluations apart [s]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +53,12 @@ class CampaignReport:
 
 @dataclass(frozen=True, slots=True)
 class TreeRow:
-    """An experiment's place in a tree that is written line by line.
-
-    depth: how many experiments it builds on. last: whether it is the last one of its parent. open:
-    for each level above, whether more is to come there.
-    """
+    """An experiment's place in a tree that is written line by line."""
 
     node: ExperimentNode
-    depth: int
-    last: bool
-    open: tuple[bool, ...]
+    depth: int  # how many experiments it builds on
+    last: bool  # whether it is the last one of its parent
+    open: tuple[bool, ...]  # for each level above, whether more is to come there
 
 
 def tree_rows(experiments: Sequence[ExperimentNode]) -> list[TreeRow]:

@@ -16,19 +16,13 @@ MEASURED = (Purpose.EVALUATION, Purpose.SEALED)
 
 @dataclass(frozen=True, slots=True)
 class PredicateMargins:
-    """The margins by which one predicate failed in the episodes of a cluster.
+    """The margins by which one predicate failed in the episodes of a cluster."""
 
-    Attributes:
-        name: of the predicate.
-        unit: of its measure.
-        margins: distances to the threshold, ascending; negative ones are on the wrong side.
-        unmeasured: episodes in which there was no measure.
-    """
-
-    name: str
-    unit: str
+    name: str  # of the predicate
+    unit: str  # of its measure
+    # Distances to the threshold, ascending; negative ones are on the wrong side.
     margins: tuple[float, ...]
-    unmeasured: int
+    unmeasured: int  # episodes in which there was no measure
 
     @property
     def median(self) -> float:
@@ -38,25 +32,16 @@ class PredicateMargins:
 
 @dataclass(frozen=True, slots=True)
 class FailureCluster:
-    """Failures of evaluations with one last stage and the same predicates.
+    """Failures of evaluations with one last stage and the same predicates."""
 
-    Attributes:
-        stage: the last one that was reached.
-        predicates: that did not hold, by name; none where the episode was stopped before.
-        count: failures in evaluations of all policies, sealed ones included.
-        final: those of them that are the final policy's.
-        margins: by how much each predicate failed.
-        examples: ids of episodes, those of the final policy first, the latest first.
-        reason: what the verdict of the first example says.
-    """
-
-    stage: str
+    stage: str  # the last one that was reached
+    # That did not hold, by name; none where the episode was stopped before.
     predicates: tuple[str, ...]
-    count: int
-    final: int
-    margins: tuple[PredicateMargins, ...]
-    examples: tuple[str, ...]
-    reason: str
+    count: int  # failures in evaluations of all policies, sealed ones included
+    final: int  # those of them that are the final policy's
+    margins: tuple[PredicateMargins, ...]  # by how much each predicate failed
+    examples: tuple[str, ...]  # ids of episodes, those of the final policy first, the latest first
+    reason: str  # what the verdict of the first example says
 
     @property
     def title(self) -> str:
@@ -69,23 +54,14 @@ class FailureCluster:
 
 @dataclass(frozen=True, slots=True)
 class FailureReport:
-    """The failures of all evaluations.
+    """The failures of all evaluations."""
 
-    Attributes:
-        clusters: the largest ones, those of the final policy first.
-        failures: in all, also those of clusters that are left out.
-        trials: judged evaluations.
-        final_failures: of the final policy.
-        final_trials: judged evaluations of the final policy.
-        void: episodes that were invalid, by their reason.
-    """
-
-    clusters: tuple[FailureCluster, ...]
-    failures: int
-    trials: int
-    final_failures: int
-    final_trials: int
-    void: Mapping[str, int]
+    clusters: tuple[FailureCluster, ...]  # the largest ones, those of the final policy first
+    failures: int  # in all, also those of clusters that are left out
+    trials: int  # judged evaluations
+    final_failures: int  # of the final policy
+    final_trials: int  # judged evaluations of the final policy
+    void: Mapping[str, int]  # episodes that were invalid, by their reason
 
 
 def read_failures(ledger: Ledger, rows: Sequence[EpisodeRow], policy: str) -> FailureReport:

@@ -20,31 +20,16 @@ from enpire.store import LogEntry, Run
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FilmStrip:
-    """A few still frames of one episode.
+    """A few still frames of one episode."""
 
-    Attributes:
-        episode: its id.
-        times: of the frames, since the execution began [s].
-        pictures: JPEG files, one a frame.
-    """
-
-    episode: str
-    times: tuple[float, ...]
-    pictures: tuple[bytes, ...]
+    episode: str  # its id
+    times: tuple[float, ...]  # of the frames, since the execution began [s]
+    pictures: tuple[bytes, ...]  # JPEG files, one a frame
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunReport:
-    """What a report shows.
-
-    Attributes:
-        command: that does the run again; empty where it is not known.
-        versions: of what a measurement depends on, by name.
-        packs: content hashes, by name.
-        campaign: of a campaign; None for any other run.
-        strips: frames of failures, by the id of the episode.
-        no_strips: why there are none, for a person; empty where nobody tried.
-    """
+    """What a report shows."""
 
     summary: RunSummary
     success: SuccessCurve
@@ -54,12 +39,13 @@ class RunReport:
     audits: tuple[VerifierAudit, ...]
     incidents: IncidentReport
     decisions: tuple[LogEntry, ...]
-    command: str
-    versions: Mapping[str, str]
-    packs: Mapping[str, str]
-    campaign: CampaignReport | None = None
+    command: str  # that does the run again; empty where it is not known
+    versions: Mapping[str, str]  # of what a measurement depends on, by name
+    packs: Mapping[str, str]  # content hashes, by name
+    campaign: CampaignReport | None = None  # of a campaign; None for any other run
+    # Frames of failures, by the id of the episode.
     strips: Mapping[str, FilmStrip] = field(default_factory=dict)
-    no_strips: str = ""
+    no_strips: str = ""  # why there are none, for a person; empty where nobody tried
 
 
 def read_report(run: Run, command: str = "", campaign: CampaignReport | None = None) -> RunReport:

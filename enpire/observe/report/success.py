@@ -27,47 +27,34 @@ class MeasurementKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SuccessPoint:
-    """One measured success rate.
+    """One measured success rate."""
 
-    Attributes:
-        policy: that was measured.
-        kind: what it was measured for.
-        robot_s: robot time of the run when it was known, sealed evaluations apart [s].
-        success: the rate with its 95% interval.
-        passed: whether it is a sealed evaluation that reached the target.
-    """
-
-    policy: str
-    kind: MeasurementKind
-    robot_s: float
-    success: Estimate
-    passed: bool = False
+    policy: str  # that was measured
+    kind: MeasurementKind  # what it was measured for
+    robot_s: float  # robot time of the run when it was known, sealed evaluations apart [s]
+    success: Estimate  # the rate with its 95% interval
+    passed: bool = False  # whether it is a sealed evaluation that reached the target
 
 
 @dataclass(frozen=True, slots=True)
 class VersionWindow:
-    """Success of consecutive versions of an online learner, in the episodes it learned from.
-
-    robot_s: robot time of the run at the window's last episode, sealed evaluations apart [s].
-    """
+    """Success of consecutive versions of an online learner, in the episodes it learned from."""
 
     first: str
     last: str
+    # Robot time of the run at the window's last episode, sealed evaluations apart [s].
     robot_s: float
     success: Estimate
 
 
 @dataclass(frozen=True, slots=True)
 class SuccessCurve:
-    """Everything that is known of success in the course of a run.
-
-    robot_s: of the whole run, sealed evaluations apart [s].
-    """
+    """Everything that is known of success in the course of a run."""
 
     points: tuple[SuccessPoint, ...]
     versions: tuple[VersionWindow, ...]
     target: float | None
-    robot_s: float
+    robot_s: float  # of the whole run, sealed evaluations apart [s]
 
     def of(self, kind: MeasurementKind) -> list[SuccessPoint]:
         """Return the points of one kind, by robot time."""
@@ -169,8 +156,7 @@ class SuccessTally:
             points.append(SuccessPoint(account.FIRST, kind, self._started, self._start.estimate))
         for row in rounds:
             if row.trials:
-                success = Estimate(row.successes, row.trials, row.low, row.high)
-                points.append(SuccessPoint(row.policy, kind, row.robot_s, success))
+                points.append(SuccessPoint(row.policy, kind, row.robot_s, row.success))
         # By all its evaluations, if there were more of them after its round.
         last = self._evaluated.get(incumbent)
         if points and last and last.trials > points[-1].success.trials:
@@ -195,7 +181,7 @@ class SuccessTally:
                 row.policy,
                 MeasurementKind.SEALED,
                 self._sealed.get(row.attempt, self.robot_s),
-                Estimate(row.successes, row.trials, row.low, row.high),
+                row.success,
                 row.attempt in good,
             )
             for row in sealed

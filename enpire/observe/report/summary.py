@@ -16,64 +16,42 @@ from enpire.types import Estimate
 
 @dataclass(frozen=True, slots=True)
 class LineageStep:
-    """One policy on the way from the first policy to the final one.
+    """One policy on the way from the first policy to the final one."""
 
-    Attributes:
-        policy: its name.
-        recipe: that made it; empty where nothing was recorded.
-        text: of the decision that made it the incumbent; empty for the first policy.
-        success: over all its evaluations, sealed ones apart.
-    """
-
-    policy: str
-    recipe: str
-    text: str
-    success: Estimate
+    policy: str  # its name
+    recipe: str  # that made it; empty where nothing was recorded
+    text: str  # of the decision that made it the incumbent; empty for the first policy
+    success: Estimate  # over all its evaluations, sealed ones apart
 
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """What a run came to.
-
-    Attributes:
-        target: success rate to reach on sealed seeds; None where none was asked for.
-        start: success of the first policy.
-        final: success of `policy`; on sealed seeds if `sealed`.
-        at_least: bound on the true success that the sealed evaluation allows to claim.
-        corrected: `final` corrected for the verifier's errors, for a person; empty if not known.
-        robot_s: robot time from reset to verdict, sealed evaluations apart [s].
-        sealed_s: robot time of sealed evaluations [s].
-        wall_s: time on the clock [s]; 0 where it was not recorded.
-        mru: share of the stations' time spent executing, in [0, 1].
-        at_work: share of it neither resetting nor aside in which they executed or verified.
-        speed: time to success and successes an hour, for a person; empty without a success.
-        lineage: the policies that led to `policy`, the first one first.
-    """
+    """What a run came to."""
 
     folder: str
     task: str
     seed: int
     state: str
     verified_by: str
-    target: float | None
+    target: float | None  # success rate to reach on sealed seeds; None where none was asked for
     reached: bool
-    start: Estimate
-    final: Estimate
+    start: Estimate  # success of the first policy
+    final: Estimate  # success of `policy`; on sealed seeds if `sealed`
     sealed: bool
-    at_least: float | None
-    corrected: str
+    at_least: float | None  # bound on the true success that the sealed evaluation allows to claim
+    corrected: str  # `final` corrected for the verifier's errors, for a person; empty if not known
     policy: str
-    robot_s: float
-    sealed_s: float
-    wall_s: float
-    mru: float
-    at_work: float
-    speed: str
+    robot_s: float  # robot time from reset to verdict, sealed evaluations apart [s]
+    sealed_s: float  # robot time of sealed evaluations [s]
+    wall_s: float  # time on the clock [s]; 0 where it was not recorded
+    mru: float  # share of the stations' time spent executing, in [0, 1]
+    at_work: float  # share of it neither resetting nor aside in which they executed or verified
+    speed: str  # time to success and successes an hour, for a person; empty without a success
     robots: int
     rounds: int
     episodes: int
     sealed_attempts: int
-    lineage: tuple[LineageStep, ...]
+    lineage: tuple[LineageStep, ...]  # the policies that led to `policy`, the first one first
 
 
 def read_summary(run: Run, rows: Sequence[EpisodeRow]) -> RunSummary:
@@ -95,7 +73,7 @@ def read_summary(run: Run, rows: Sequence[EpisodeRow]) -> RunSummary:
         target=settings.get("target"),
         reached=last is not None,
         start=account.start(ledger),
-        final=_final(ledger, last, policy),
+        final=last.success if last else account.evaluations(ledger, policy),
         sealed=last is not None,
         at_least=evaluations.at_least(last) if last else None,
         corrected=_corrected(run, last, settings) if last else "",
@@ -127,12 +105,6 @@ def lineage(ledger: Ledger, policy: str) -> tuple[LineageStep, ...]:
         steps.append(LineageStep(policy, row.recipe, texts.get(policy, ""), success))
         policy = row.parent
     return tuple(reversed(steps))
-
-
-def _final(ledger: Ledger, last: SealedRow | None, policy: str) -> Estimate:
-    if last is None:
-        return account.evaluations(ledger, policy)
-    return Estimate(last.successes, last.trials, last.low, last.high)
 
 
 def _corrected(run: Run, last: SealedRow, settings: Mapping[str, Any]) -> str:

@@ -22,18 +22,13 @@ EPISODES = 2.0  # of a station in a column, where that is possible; fewer would 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StationTimeline:
-    """One station.
+    """One station."""
 
-    Attributes:
-        number: of the station, from 0.
-        shares: of each column's time by phase, (columns,), in [0, 1]; they may sum to less than 1.
-        seconds: by phase, over the whole run [s].
-        verdicts: its judged episodes beside what other stations would have had; None without any.
-    """
-
-    number: int
+    number: int  # of the station, from 0
+    # Of each column's time by phase, (columns,), in [0, 1]; they may sum to less than 1.
     shares: Mapping[Phase, FloatArray]
-    seconds: Mapping[Phase, float]
+    seconds: Mapping[Phase, float]  # by phase, over the whole run [s]
+    # Its judged episodes beside what other stations would have had; None without any.
     verdicts: account.Station | None
 
     @property

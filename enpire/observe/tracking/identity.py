@@ -15,17 +15,11 @@ TRACK_ID = "track_id"  # fact of a ledger
 
 @dataclass(frozen=True, slots=True)
 class TrackedRun:
-    """A run as trackers know it.
+    """A run as trackers know it."""
 
-    Attributes:
-        folder: of the run.
-        id: that no other run has; a run that goes on has the same one.
-        settings: what the run was asked for, as text by name.
-    """
-
-    folder: Path
-    id: str
-    settings: Mapping[str, str]
+    folder: Path  # of the run
+    id: str  # that no other run has; a run that goes on has the same one
+    settings: Mapping[str, str]  # what the run was asked for, as text by name
 
     @property
     def name(self) -> str:

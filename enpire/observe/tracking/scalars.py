@@ -34,18 +34,12 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """One value of a run.
+    """One value of a run."""
 
-    Attributes:
-        name: parts with a stroke between them; those of a training begin with `training-3/`.
-        step: robot seconds, gradient steps or versions; see this module.
-        at: when it was known, Unix time [s].
-    """
-
-    name: str
-    step: int
+    name: str  # parts with a stroke between them; those of a training begin with `training-3/`
+    step: int  # robot seconds, gradient steps or versions; see this module
     value: float
-    at: float
+    at: float  # when it was known, Unix time [s]
 
     @property
     def key(self) -> Key:
@@ -58,15 +52,12 @@ class Tracker(Protocol):
 
     def known_keys(self) -> set[Key]:
         """Return what it holds of the run already, from earlier starts."""
-        ...
 
     def log(self, scalars: Sequence[Scalar]) -> None:
         """Take scalars that it does not hold yet."""
-        ...
 
     def close(self) -> None:
         """End it; all that it took is kept."""
-        ...
 
 
 class _Judged(NamedTuple):
@@ -109,13 +100,9 @@ class _Block:
 
 @dataclass(slots=True)
 class ScalarReader:
-    """Reads the scalars of a run that may be under way, each of them once.
+    """Reads the scalars of a run that may be under way, each of them once."""
 
-    Attributes:
-        run: open for reading or writing.
-    """
-
-    run: Run
+    run: Run  # open for reading or writing
     _curves: CurveReader = field(init=False)
     _rows: int = 0  # episodes read so far
     _start_rows: int = 0  # of these, of the first policy's evaluation
@@ -207,9 +194,8 @@ class ScalarReader:
         at = max((seen[-1].at for seen in self._evaluated.values()), default=0.0)
         for row in rounds:
             if row.trials:
-                success = Estimate(row.successes, row.trials, row.low, row.high)
                 when = _Tally(robot_s=row.robot_s, at=at)
-                yield from _measured("success/incumbent", success, row.robot_s, when)
+                yield from _measured("success/incumbent", row.success, row.robot_s, when)
                 yield Scalar("run/round", round(row.robot_s), float(row.number), at)
         if rounds and last:
             total = _Tally()
@@ -251,8 +237,7 @@ class ScalarReader:
         for row in self.run.ledger.sealed():
             tally = self._sealed.get(row.attempt)
             if tally and tally.trials >= row.trials:
-                success = Estimate(row.successes, row.trials, row.low, row.high)
-                yield from _measured("success/sealed", success, tally.robot_s, tally)
+                yield from _measured("success/sealed", row.success, tally.robot_s, tally)
 
 
 def _measured(name: str, success: Estimate, robot_s: float, when: _Tally) -> Iterator[Scalar]:

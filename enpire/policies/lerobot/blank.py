@@ -21,17 +21,13 @@ TOLD = "pick up the cube"  # what it has words for
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """text, vision: of the backbone's two parts, as transformers' configs call things.
+    """How large a blank backbone is, as transformers' configs call things."""
 
-    scale: by how much its pictures' patches are joined, along both sides. pixels: of each picture
-    it is given. policy: settings of LeRobot's config that are not its own.
-    """
-
-    text: Mapping[str, int]
-    vision: Mapping[str, int]
-    scale: int
-    pixels: int
-    policy: Mapping[str, Any]
+    text: Mapping[str, int]  # of the backbone's part for text
+    vision: Mapping[str, int]  # of its part for pictures
+    scale: int  # by how much its pictures' patches are joined, along both sides
+    pixels: int  # of each picture it is given
+    policy: Mapping[str, Any]  # settings of LeRobot's config that are not its own
 
 
 SIZES = {

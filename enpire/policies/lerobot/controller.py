@@ -133,11 +133,11 @@ class LeRobotController(SeeingController):
             newest = felt[:, -1] if self._motors is None else self._motors.positions(felt[:, -1])
             self.watch.shown(np.abs(newest - middle) / np.maximum(spread, LEAST))
         chunks: Float32Array = self._infer(felt, seeds, pictures=self.shown(states))
-        self.watch.count(chunks[:, : self._spec.execute])
+        self.watch.count(chunks[:, : self.spec.execute])
         if self._forgetting is None:
-            return chunks[:, : self._spec.execute]
+            return chunks[:, : self.spec.execute]
         rows = {id(one): row for row, one in self._states.items()}
-        actions = np.empty((len(chunks), self._spec.action), np.float32)
+        actions = np.empty((len(chunks), self.spec.action), np.float32)
         for i, one in enumerate(states):
             new = TemporalEnsemble(self._forgetting)  # stays with who is driven here
             ensemble = self._ensembles.setdefault(rows[id(one)], new) if id(one) in rows else new

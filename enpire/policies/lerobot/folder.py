@@ -32,17 +32,14 @@ Files = Mapping[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Shapes:
-    """What a policy's config says it maps. type: ACT is `act`.
+    """What a policy's config says it maps."""
 
-    observation, action: entries; observation is 0 where it takes no state. cameras: that it looks
-    through, by the names that stations have for them; size: of each picture, as wide as high [px].
-    """
-
-    type: str
+    type: str  # ACT is `act`
+    # observation, action: entries; observation is 0 where it takes no state
     observation: int
     action: int
-    cameras: tuple[str, ...] = ()
-    size: int = 0
+    cameras: tuple[str, ...] = ()  # that it looks through, by the names that stations have for them
+    size: int = 0  # of each picture, as wide as high [px]
 
 
 def find_folder(path: Path) -> Path | None:

@@ -34,18 +34,14 @@ CAUSES = 3  # of an error that are told, behind it
 
 @dataclass(slots=True)
 class LeRobotModel:
-    """A policy that acts and learns. network: LeRobot's `PreTrainedPolicy`.
+    """A policy that acts and learns."""
 
-    before: its preprocessor, of batches; after: its postprocessor, of actions. cameras: that it
-    looks through, as stations call them. motors: where policies set joints, whose positions its
-    state and its actions are.
-    """
-
-    network: Any
+    network: Any  # LeRobot's `PreTrainedPolicy`
     config: Any
-    before: Any
-    after: Any
-    cameras: tuple[str, ...] = ()
+    before: Any  # its preprocessor, of batches
+    after: Any  # its postprocessor, of actions
+    cameras: tuple[str, ...] = ()  # that it looks through, as stations call them
+    # Where policies set joints, whose positions its state and its actions are.
     motors: Motors | None = None
 
     @classmethod

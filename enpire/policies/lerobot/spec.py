@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
-from typing import Self
+from dataclasses import dataclass
+from typing import ClassVar
 
-from enpire.policies.description import described
+from enpire.policies.description import JsonSpec
 
 
 @dataclass(frozen=True, slots=True)
-class LeRobotSpec:
-    """What it maps, and what LeRobot calls it: `act`, `diffusion`, `smolvla`.
+class LeRobotSpec(JsonSpec):
+    """What it maps, and what LeRobot calls it: `act`, `diffusion`, `smolvla`."""
 
-    task: that it was given for; empty where nobody said. observation: entries of its state, 0 if it
-    takes none: the task's, or of a policy that sees those that an arm feels. cameras: that it looks
-    through; size: of each picture [px].
-    """
-
-    task: str
+    what: ClassVar[str] = "a LeRobot policy"
+    task: str  # that it was given for; empty where nobody said
+    # Entries of its state, 0 if it takes none: the task's, or of a policy that sees those that an
+    # arm feels.
     observation: int
     action: int
     type: str
-    cameras: tuple[str, ...] = ()
-    size: int = 0
-
-    def to_json(self) -> str:
-        """Return it as text, for a safetensors file's metadata."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """The inverse of `to_json`; raises PolicyError for anything else."""
-        return described(cls, text, "a LeRobot policy")
+    cameras: tuple[str, ...] = ()  # that it looks through
+    size: int = 0  # of each picture [px]

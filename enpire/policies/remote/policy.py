@@ -35,7 +35,7 @@ from torch import Tensor
 from enpire.environment import StationBackend, instruction
 from enpire.environment.core.policy_watch import PolicyWatch
 from enpire.errors import PolicyError, ServerFault, UsageError, printable
-from enpire.policies.description import described
+from enpire.policies.description import JsonSpec
 from enpire.policies.policy_runner import ChunkRequest, PolicyState
 from enpire.policies.remote.client import TOKEN, PolicyClient
 from enpire.policies.remote.wire import LONGEST
@@ -79,37 +79,31 @@ def is_address(reference: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class RemoteSpec:
-    """The place of a policy, and what its server said of it.
+class RemoteSpec(JsonSpec):
+    """The place of a policy, and what its server said of it."""
 
-    observation, action, chunk: 0 where it did not say. seeded: it draws from a seed that it is
-    given. joins: it has a chunk go on from what is left of the last one. spread: the unit of
-    exploration, (act,); without one there is none. policy: the hash of what is served, or of what
-    the server said. size: of the pictures that it sees [px], 0 for none; looks: of how many
-    successive periods; cameras: which, all if it does not say; called: what each of these is
-    called, if not `observation/NAME`.
-    """
-
+    what: ClassVar[str] = "a remote policy"
     address: str
     task: str = ""
+    # observation, action, chunk: 0 where it did not say
     observation: int = 0
     action: int = 0
     history: int = 1
     stride: int = 1
     chunk: int = 0
     execute: int = 0
-    seeded: bool = False
-    joins: bool = False
-    spread: tuple[float, ...] = ()
-    policy: str = ""
+    seeded: bool = False  # it draws from a seed that it is given
+    joins: bool = False  # it has a chunk go on from what is left of the last one
+    spread: tuple[float, ...] = ()  # the unit of exploration, (act,); without one there is none
+    policy: str = ""  # the hash of what is served, or of what the server said
     timeout: float = 10.0
     patience: float = 30.0
     state: str = "observation/state"
     prompt: str = "prompt"
-    size: int = 0
-    looks: int = 1
-    cameras: tuple[str, ...] = ()
-    called: tuple[str, ...] = ()
+    size: int = 0  # of the pictures that it sees [px], 0 for none
+    looks: int = 1  # of how many successive periods
+    cameras: tuple[str, ...] = ()  # which, all if it does not say
+    called: tuple[str, ...] = ()  # what each of these is called, if not `observation/NAME`
 
     def __post_init__(self) -> None:
         """Refuse what no policy is like, before memory is set aside for it.
@@ -136,15 +130,6 @@ class RemoteSpec:
                 f"the policy at {self.address} says a spread that is not {self.action} numbers "
                 "of 0 or more"
             )
-
-    def to_json(self) -> str:
-        """Return it as text, for a safetensors file's metadata."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """The inverse of `to_json`; raises PolicyError for anything else."""
-        return described(cls, text, "a remote policy")
 
     def chunked(self, observation: int, action: int) -> ChunkSpec:
         """As what drives chunks takes it, on stations of these sizes."""
@@ -240,6 +225,7 @@ class RemoteController(SeeingController):
         self._observation, self._shown = chunked.observation, shown
         self._called = spec.called or tuple(PICTURE + camera for camera in spec.cameras)
         self._remote, self._actions, self._told = spec, chunked.action, instruction
+        self.joins = spec.joins  # whether the server can be asked for chunks that are `joined`
         self._client = PolicyClient(spec.address, spec.timeout, spec.patience)
         self._tried = False  # since the last fault
         self._length = spec.chunk  # of its chunks; 0: it does not say, and none has come
@@ -257,11 +243,6 @@ class RemoteController(SeeingController):
         if not self._tried:
             self._try()
         super().begin(row, rng, exploration)
-
-    @property
-    def joins(self) -> bool:
-        """Whether the server can be asked for chunks that are `joined`."""
-        return self._remote.joins
 
     def chunks(self, seen: Float32Array, states: Sequence[PolicyState]) -> Float32Array:
         """See `PolicyController`."""
@@ -288,12 +269,12 @@ class RemoteController(SeeingController):
 
     def _try(self) -> None:
         """Ask about nothing, for as long as a server may take to come: its first answer is slow."""
-        spec, state = self._remote, PolicyState.of(self._spec, np.random.default_rng(0))
+        spec, state = self._remote, PolicyState.of(self.spec, np.random.default_rng(0))
         state.see(np.zeros(self._observation, np.float32))
-        state.pictures = deque(maxlen=self._looks)
-        if self._looks:
+        state.pictures = deque(maxlen=self.looks)
+        if self.looks:
             state.look(np.zeros((self._shown, spec.size, spec.size, 3), np.uint8))
-        request = self._request(state.history(self._spec), state)
+        request = self._request(state.history(self.spec), state)
         try:
             self._asked([request], max(spec.timeout, spec.patience))
         except ServerFault as fault:
@@ -316,7 +297,7 @@ class RemoteController(SeeingController):
             self._tried = False
             raise
         if self._tried:
-            self.watch.count(chunks[:, : self._spec.execute])
+            self.watch.count(chunks[:, : self.spec.execute])
         return chunks
 
     def _actions_of(self, answer: dict[str, Any]) -> Float32Array:

@@ -35,18 +35,14 @@ OVERTIME = 4.0  # time limits that help may take beyond the task's
 
 @dataclass(slots=True)
 class RoundHelp:
-    """The help of one round.
-
-    base: the policy that collects, by name. episodes: of earlier rounds. seed: of the detector's
-    training. detector: once it has learned.
-    """
+    """The help of one round."""
 
     helper: Operator
     stations: Tasked
-    base: str
-    episodes: Sequence[Episode]
-    seed: int
-    detector: Detector | None = None
+    base: str  # the policy that collects, by name
+    episodes: Sequence[Episode]  # of earlier rounds
+    seed: int  # of the detector's training
+    detector: Detector | None = None  # once it has learned
     _made: dict[tuple[int, int], InterventionWrapper] = field(default_factory=dict)
 
     def jobs(self, jobs: Iterator[Job | None]) -> Iterator[Job | None]:

@@ -81,16 +81,14 @@ def _network_input(
 
 @dataclass(frozen=True, slots=True)
 class EarlyStop:
-    """Ends an execution whose score, in log-odds, is below `least`; see `Job.give_up`.
-
-    slope, shift: of the calibrated log-odds, slope x score + shift. periods: of the time limit.
-    """
+    """Ends an execution whose score, in log-odds, is below `least`; see `Job.give_up`."""
 
     predictor: Predictor
     least: float
+    # slope, shift: of the calibrated log-odds, slope x score + shift
     slope: float
     shift: float
-    periods: int
+    periods: int  # of the time limit
 
     def __call__(self, observation: Float32Array, elapsed: float) -> str | None:
         """Why to end it, or None."""
@@ -183,17 +181,13 @@ def platt(scores: FloatArray, won: Flags) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class EarlyStopTally:
-    """What early ends came to in a round.
+    """What early ends came to in a round."""
 
-    ended: episodes. let_run: others that could not be, whatever was thought of them; caught: those
-    of them that would have been; successes: of them; false: the caught successes.
-    """
-
-    ended: int = 0
-    let_run: int = 0
-    caught: int = 0
-    successes: int = 0
-    false: int = 0
+    ended: int = 0  # episodes
+    let_run: int = 0  # others that could not be, whatever was thought of them
+    caught: int = 0  # those of them that would have been
+    successes: int = 0  # of them
+    false: int = 0  # the caught successes
 
     def __str__(self) -> str:
         return (
@@ -231,14 +225,12 @@ class RoundEarlyStops:
 
     What is decided follows from a round's seeds and the episodes of earlier rounds, so that a round
     that was cut short asks for the same jobs again.
-
-    base: the policy that collects, by name. episodes: of earlier rounds. seed: of the training.
     """
 
     stations: StationBackend
-    base: str
-    episodes: Sequence[Episode]
-    seed: int
+    base: str  # the policy that collects, by name
+    episodes: Sequence[Episode]  # of earlier rounds
+    seed: int  # of the training
     _judged: set[str] = field(default_factory=set)  # ids of jobs that were ended early, or let run
     _stop: EarlyStop | None = None
 

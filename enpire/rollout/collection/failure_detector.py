@@ -55,14 +55,11 @@ class Detection:
 
 @dataclass(frozen=True, slots=True)
 class Detector:
-    """Calls an execution a failure once its score, in log-odds, is below `least`.
-
-    periods: of the time limit.
-    """
+    """Calls an execution a failure once its score, in log-odds, is below `least`."""
 
     predictor: Predictor
     least: float
-    periods: int
+    periods: int  # of the time limit
     detection: Detection
 
     def watch(self) -> LearnedFailureDetector:

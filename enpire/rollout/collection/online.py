@@ -40,26 +40,21 @@ class LearnerHandle(Protocol):
 
 @dataclass(slots=True)
 class OnlineCollection:
-    """One round's collection.
+    """One round's collection."""
 
-    learning: the learner, which is handed blocks. before: blocks that it was handed in earlier
-    rounds. known: all episodes of the run so far, by id, to which those that end are added. flush:
-    has all that ended in the store. start: acts by version 0; acts: makes what acts by another.
-    round, seeds: of its episodes. most: of them, at least one block. good: success of the latest
-    ones that ends it sooner. live: stations wait for no version.
-    """
-
-    learning: LearnerHandle
-    before: int
+    learning: LearnerHandle  # the learner, which is handed blocks
+    before: int  # blocks that it was handed in earlier rounds
+    # All episodes of the run so far, by id, to which those that end are added.
     known: Mapping[str, Episode]
-    flush: Callable[[], None]
-    start: Controller
-    acts: Callable[[Policy], Controller]
+    flush: Callable[[], None]  # has all that ended in the store
+    start: Controller  # acts by version 0
+    acts: Callable[[Policy], Controller]  # makes what acts by another
+    # round, seeds: of its episodes
     round: int
     seeds: Iterator[int]
-    most: int
-    good: float
-    live: bool = False
+    most: int  # of them, at least one block
+    good: float  # success of the latest ones that ends it sooner
+    live: bool = False  # stations wait for no version
     _ids: list[list[str]] = field(default_factory=list)  # of the blocks begun
     _handed: int = 0  # of these blocks, over to the learner
 

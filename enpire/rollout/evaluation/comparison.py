@@ -41,14 +41,11 @@ class Decision(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PairedRecord:
-    """Seeds on which both policies were run and judged, counted by who succeeded.
+    """Seeds on which both policies were run and judged, counted by who succeeded."""
 
-    wins: the candidate alone. losses: the incumbent alone. ties: both or neither.
-    """
-
-    wins: int = 0
-    losses: int = 0
-    ties: int = 0
+    wins: int = 0  # the candidate alone
+    losses: int = 0  # the incumbent alone
+    ties: int = 0  # both or neither
 
     def __post_init__(self) -> None:
         if min(self.wins, self.losses, self.ties) < 0:
@@ -116,13 +113,10 @@ def decide(record: PairedRecord, alpha: float = 0.05, max_pairs: int = 400) -> D
 
 @dataclass(frozen=True, slots=True)
 class Stopping:
-    """When to stop: for 0 to `HORIZON` discordant pairs, (HORIZON + 1,) each.
+    """When to stop: for 0 to `HORIZON` discordant pairs, (HORIZON + 1,) each."""
 
-    promote: the fewest of them won that promote; keep: the most that keep the incumbent.
-    """
-
-    promote: tuple[int, ...]
-    keep: tuple[int, ...]
+    promote: tuple[int, ...]  # the fewest of them won that promote
+    keep: tuple[int, ...]  # the most that keep the incumbent
 
 
 @dataclass(frozen=True, slots=True)

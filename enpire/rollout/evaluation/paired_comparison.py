@@ -13,17 +13,14 @@ from enpire.types import JUDGED, LOST, Episode, Outcome, Purpose
 
 @dataclass(slots=True)
 class PairedComparison:
-    """One comparison: what it asks for, and what came of it so far.
-
-    controllers: of both policies, the candidate's first. round: of its episodes. seeds: fresh ones,
-    endless. alpha, max_pairs: see `decide`.
-    """
+    """One comparison: what it asks for, and what came of it so far."""
 
     candidate: str
     opponent: str
-    controllers: Mapping[str, Controller]
-    round: int
-    seeds: Iterator[int]
+    controllers: Mapping[str, Controller]  # of both policies, the candidate's first
+    round: int  # of its episodes
+    seeds: Iterator[int]  # fresh ones, endless
+    # alpha, max_pairs: see `decide`
     alpha: float
     max_pairs: int
     _drawn: list[int] = field(default_factory=list)

@@ -69,21 +69,13 @@ def counted(rule: SealedRule | PointRule, results: Iterable[bool | None]) -> lis
 
 @dataclass(slots=True)
 class SealedExamination:
-    """One sealed evaluation of a policy.
+    """One sealed evaluation of a policy."""
 
-    Attributes:
-        attempt: the how many-th of its run.
-        policy: name of who is examined.
-        entropy: what its seeds are drawn from.
-        controller: acts for the policy.
-        rule: says when it is over.
-    """
-
-    attempt: int
-    policy: str
-    entropy: int
-    controller: Controller
-    rule: SealedRule | PointRule
+    attempt: int  # the how many-th of its run
+    policy: str  # name of who is examined
+    entropy: int  # what its seeds are drawn from
+    controller: Controller  # acts for the policy
+    rule: SealedRule | PointRule  # says when it is over
     _jobs: list[Job] = field(default_factory=list)
     _seeds: Iterator[int] = field(init=False)
 
@@ -152,18 +144,12 @@ class SealedExamination:
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """The sealed evaluations of a run.
-
-    Attributes:
-        target: success rate to be reached.
-        episodes: fewest episodes that may reach it.
-        bound: what is held against the target, see `SealedRule.of`.
-    """
+    """The sealed evaluations of a run."""
 
     ledger: Ledger
-    target: float
-    episodes: int
-    bound: str = POINT
+    target: float  # success rate to be reached
+    episodes: int  # fewest episodes that may reach it
+    bound: str = POINT  # what is held against the target, see `SealedRule.of`
 
     @property
     def examined(self) -> set[str]:
@@ -234,7 +220,7 @@ class Sealed:
 
     def text(self, row: SealedRow) -> str:
         """Return what came of an evaluation, for a person."""
-        measured = Estimate(row.successes, row.trials, row.low, row.high)
+        measured = row.success
         verdict = str(self._verdict(row))
         if not self.passed(row):
             return f"attempt {row.attempt}, {verdict}: {measured}"

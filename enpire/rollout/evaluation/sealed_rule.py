@@ -60,23 +60,14 @@ def attempt_level(attempt: int) -> float:
 
 @dataclass(frozen=True)
 class SealedRule:
-    """A sealed evaluation's rule, fixed before its first episode.
+    """A sealed evaluation's rule, fixed before its first episode."""
 
-    Attributes:
-        target: success rate that the point estimate must have.
-        null: rate that must not pass for the target.
-        good: rate that should pass; above `null`.
-        alpha: largest chance that a policy at `null` or below reaches the target.
-        least: fewest episodes that reach it.
-        most: episodes after which it is missed.
-    """
-
-    target: float
-    null: float
-    good: float
-    alpha: float
-    least: int
-    most: int
+    target: float  # success rate that the point estimate must have
+    null: float  # rate that must not pass for the target
+    good: float  # rate that should pass; above `null`
+    alpha: float  # largest chance that a policy at `null` or below reaches the target
+    least: int  # fewest episodes that reach it
+    most: int  # episodes after which it is missed
 
     @classmethod
     def of(cls, target: float, episodes: int, attempt: int = 1, bound: str = POINT) -> SealedRule:
@@ -205,27 +196,21 @@ def _steps(null: float, good: float) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class OperatingCharacteristic:
-    """What a sealed evaluation does with a policy that truly succeeds at `rate`.
-
-    reached: chance that the target is reached. episodes: how many it takes on average.
-    """
+    """What a sealed evaluation does with a policy that truly succeeds at `rate`."""
 
     rate: float
-    reached: float
-    episodes: float
+    reached: float  # chance that the target is reached
+    episodes: float  # how many it takes on average
 
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
-    """All ways in which an evaluation can end, best first; arrays (n,).
-
-    paths: logarithm of the number of orders of successes and failures that end there.
-    """
+    """All ways in which an evaluation can end, best first; arrays (n,)."""
 
     trials: FloatArray
     failures: FloatArray
     reached: Flags
-    paths: FloatArray
+    paths: FloatArray  # logarithm of the number of orders of successes and failures that end there
 
     def chance(self, rate: float) -> FloatArray:
         """Return the chance of each end at a true rate."""

@@ -13,15 +13,12 @@ class Clock(Protocol):
     @property
     def now(self) -> float:
         """Seconds since the run began, over all its starts."""
-        ...
 
     def tick(self, period: float) -> None:
         """The stations have begun a control period of so many seconds: let it pass."""
-        ...
 
     def wait(self, seconds: float) -> None:
         """No station has anything to do: look again after so long."""
-        ...
 
 
 class SimulatedClock:

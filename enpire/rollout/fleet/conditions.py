@@ -10,23 +10,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from enpire.environment import Controller, Job, Parameter, PolicyCameras, StationBackend
+from enpire.environment import Controller, Job, PolicyCameras, StationBackend
 from enpire.types import Episode, Outcome, Times, Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """The conditions of a real station, in seconds; nothing of the kind where it is 0.0.
+    """The conditions of a real station, in seconds; nothing of the kind where it is 0.0."""
 
-    reset_time: that a reset takes longer, on average; half to one and a half times as much.
-    latency: from the end of an episode until its verdict is there. fault_every: mean time between
-    failures of a station. repair_time: mean time until it works again; both exponential.
-    """
-
+    # That a reset takes longer, on average; half to one and a half times as much.
     reset_time: float = 0.0
-    latency: float = 0.0
-    fault_every: float = 0.0
-    repair_time: float = 0.0
+    latency: float = 0.0  # from the end of an episode until its verdict is there
+    fault_every: float = 0.0  # mean time between failures of a station
+    repair_time: float = 0.0  # mean time until it works again; both exponential
 
     def __bool__(self) -> bool:
         return any((self.reset_time, self.latency, self.fault_every))
@@ -45,6 +41,10 @@ class ConditionedStations:
     def __init__(self, stations: StationBackend, conditions: Conditions, seed: int) -> None:
         """Delay `stations`, and have them fail; seed: of when."""
         self.stations, self._conditions = stations, conditions
+        self.name, self.packs, self.aside = stations.name, stations.packs, stations.aside
+        self.observation_size, self.action_size = stations.observation_size, stations.action_size
+        self.period, self.parameters = stations.period, stations.parameters
+        self.repeatable, self.live = stations.repeatable, stations.live
         self._rng = np.random.default_rng((seed, len(stations)))
         self._tick = 0
         self._resetting: dict[int, tuple[int, int, Job]] = {}  # from when, until when, for what
@@ -60,54 +60,14 @@ class ConditionedStations:
         return len(self.stations)
 
     @property
-    def period(self) -> float:
-        """The period of control [s]."""
-        return self.stations.period
-
-    @property
-    def packs(self) -> dict[str, str]:
-        """See `StationBackend`."""
-        return self.stations.packs
-
-    @property
-    def aside(self) -> dict[int, str]:
-        """See `StationBackend`."""
-        return self.stations.aside
-
-    @property
-    def name(self) -> str:
-        """See `StationBackend`."""
-        return self.stations.name
-
-    @property
     def verified_by(self) -> str:
         """See `StationBackend`."""
         return self.stations.verified_by
 
     @property
-    def observation_size(self) -> int:
-        """See `StationBackend`."""
-        return self.stations.observation_size
-
-    @property
-    def action_size(self) -> int:
-        """See `StationBackend`."""
-        return self.stations.action_size
-
-    @property
     def policy_cameras(self) -> PolicyCameras | None:
         """See `StationBackend`."""
         return self.stations.policy_cameras
-
-    @property
-    def repeatable(self) -> bool:
-        """See `StationBackend`."""
-        return self.stations.repeatable
-
-    @property
-    def live(self) -> bool:
-        """See `StationBackend`."""
-        return self.stations.live
 
     @property
     def steps_done(self) -> int:
@@ -118,11 +78,6 @@ class ConditionedStations:
     def starter(self) -> tuple[str, Controller]:
         """See `StationBackend`."""
         return self.stations.starter
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """See `StationBackend`."""
-        return self.stations.parameters
 
     @property
     def idle(self) -> list[int]:

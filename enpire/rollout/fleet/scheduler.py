@@ -18,17 +18,13 @@ from enpire.environment import Job
 
 @dataclass(slots=True, eq=False)
 class Queue:
-    """Jobs of one piece of work, drawn one at a time; `None` among them says that none is due yet.
-
-    share: of robot time, beside the shares of the others; 0.0 takes what they leave. passed: robot
-    time that it had, by its share [s]. under_way: jobs on stations. handed_back: jobs that lost
-    their station, with how many they lost; they come first.
-    """
+    """Jobs of one piece of work, drawn one at a time; `None` among them: none is due yet."""
 
     jobs: Iterator[Job | None]
-    share: float = 1.0
-    passed: float = 0.0
-    under_way: int = 0
+    share: float = 1.0  # of robot time, beside the shares of the others; 0.0 takes what they leave
+    passed: float = 0.0  # robot time that it had, by its share [s]
+    under_way: int = 0  # jobs on stations
+    # Jobs that lost their station, with how many they lost; they come first.
     handed_back: deque[tuple[Job, int]] = field(default_factory=deque)
     drawn: bool = False
 

@@ -7,21 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class StationState:
-    """What a station does right now.
-
-    Attributes:
-        doing: `running`, `idle`, or `aside`.
-        since_s: since the episode began, or the station's time was last accounted for, on the
-            stations' clock [s].
-        job: id of the episode under way; empty where there is none.
-        purpose, policy: of that episode.
-        reason: why the station is aside, or will be after its episode.
-    """
+    """What a station does right now."""
 
     number: int
-    doing: str
+    doing: str  # `running`, `idle`, or `aside`
+    # Since the episode began, or the station's time was last accounted for, on the stations' clock
+    # [s].
     since_s: float
-    job: str = ""
+    job: str = ""  # id of the episode under way; empty where there is none
+    # purpose, policy: of that episode
     purpose: str = ""
     policy: str = ""
-    reason: str = ""
+    reason: str = ""  # why the station is aside, or will be after its episode

@@ -35,14 +35,12 @@ PLACED = (0.002, 0.002, 0.05)  # how far off an object lies, one standard deviat
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HiddenFit:
-    """One hidden draw and its fit.
-
-    true: (n,), in the parameters' units. held_out: by how much the fit and the packs' values miss
-    another motion's positions, open loop, root mean square over the joints [rad].
-    """
+    """One hidden draw and its fit."""
 
     fit: ParameterFit
-    true: FloatArray
+    true: FloatArray  # (n,), in the parameters' units
+    # By how much the fit and the packs' values miss another motion's positions, open loop, root
+    # mean square over the joints [rad].
     held_out: tuple[float, float]
 
     @property

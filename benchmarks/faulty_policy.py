@@ -1,6 +1,6 @@
 """A policy's process that misbehaves on command, for `enpire bench safety`: words in, stamps out.
 
-`python -m enpire.observe.faulty_policy FOLDER` moves the first joint to and fro on `go`. On a
+`python -m benchmarks.faulty_policy FOLDER` moves the first joint to and fro on `go`. On a
 fault's name it does that, and prints when it began; on `rest` it comes to rest, and prints how long
 its setpoints took to the driver.
 """
