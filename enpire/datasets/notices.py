@@ -20,6 +20,7 @@ from enpire.types import FloatArray
 
 MOST, ALIKE = 0.5, 4  # share of episodes that begin elsewhere; episodes that do not by accident
 ELSEWHERE = 0.05  # from a task's own starts, of an entry's size and at least of 1 (m, rad)
+CLOSE = 0.5  # of two rates that differ by rounding alone [Hz]
 OTHERWISE = 0.1  # of what starts differ by, from which on two of one seed are not the same
 SHORT, BRIEF = 3, 0.1  # frames a success has at least; the share of what successes have
 FAR_BELOW = 0.15  # of what the largest action of an episode usually is
@@ -99,6 +100,7 @@ def noticed(
     actions, observations = pair
     told = [
         _robot(description, wanted),
+        _rates(description),
         _splits(frames, description),
         _tasks(frames, description.features),
         _instruction(frames, wanted),
@@ -130,6 +132,20 @@ def _robot(description: Description, wanted: TaskInterface) -> str:
     ):
         return ""
     return f"recorded with {description.robot:.40}, and {wanted.task} is for {wanted.robot}"
+
+
+def _rates(description: Description) -> str:
+    """A column or a video of which the description says another rate than of the dataset."""
+    for name, feature in description.features.items():
+        about = feature.get("info") or feature.get("video_info")
+        video = about.get("video.fps") if isinstance(about, dict) else None
+        for said in (feature.get("fps"), video):
+            if isinstance(said, int | float) and abs(said - description.fps) > CLOSE:
+                return (
+                    f"meta/info.json says fps {said:g} of {name:.80}, and {description.fps:g} of "
+                    "the dataset: was it recorded at another rate?"
+                )
+    return ""
 
 
 def _tiny(actions: FloatArray) -> str:
