@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from typing import Any
+
+LONGEST = 300  # digits of a whole number: a float has 308 at most
 
 
 def parsed(text: str | bytes) -> Any:
     """Return the value of a JSON text.
 
     Raises:
-        ValueError: it is no JSON or no UTF-8, it is nested too deep to be read, or an object has a
-            key twice: which of the two values is meant nobody knows.
+        ValueError: see `loads`; or an object has a key twice: which of the two values is meant
+            nobody knows.
     """
     return loads(text, _object)
 
@@ -27,12 +30,28 @@ def loads(
         object_pairs: makes an object of its keys and values.
 
     Raises:
-        ValueError: it is no JSON or no UTF-8, or it is nested too deep to be read.
+        ValueError: it is no JSON or no UTF-8, it is nested too deep to be read, or it has a number
+            beyond every float. Python would make infinity of 1e999, as of Infinity, which it takes.
     """
     try:
-        return json.loads(text, object_pairs_hook=object_pairs)
+        return json.loads(
+            text, object_pairs_hook=object_pairs, parse_float=_fraction, parse_int=_whole
+        )
     except RecursionError:
         raise ValueError("it is nested too deep") from None
+
+
+def _fraction(digits: str) -> float:
+    made = float(digits)
+    if math.isinf(made):
+        raise ValueError(f"the number {digits:.20} is beyond what a computer counts by")
+    return made
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > LONGEST:
+        raise ValueError(f"a number has {len(digits)} digits: {LONGEST} at most")
+    return int(digits)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -62,7 +62,7 @@ class Chat:
             if error.code == 413 or (error.code == 400 and any(w in said for w in TOO_LONG)):
                 raise TooLong(why) from None
             raise ModelError(f"the model cannot be asked ({why})") from None
-        except (OSError, HTTPException, ValueError) as error:  # it breaks off, or is no JSON
+        except (OSError, HTTPException, ValueError, RecursionError) as error:  # it breaks off
             raise Broken(f"{type(error).__name__}: {error}") from error
 
 

@@ -101,7 +101,7 @@ class Remote:
         for line in self._server.stdout or ():
             try:
                 said = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(said, dict):
                 self._said.put(said)

@@ -10,6 +10,7 @@ import errno
 import importlib
 import io
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -29,8 +30,8 @@ def main(argv: list[str] | None = None) -> int:
     if sys.stdout is None or sys.stderr is None:  # closed by a shell, as by `>&-`
         nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  until the end
         sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
-    if not os.environ.get("COLUMNS", "1").strip("0"):  # a terminal of none would show nothing
-        del os.environ["COLUMNS"]
+    if not re.fullmatch("0*[1-9][0-9]{0,3}", os.environ.setdefault("COLUMNS", "")):
+        del os.environ["COLUMNS"]  # a terminal of none would show nothing, a vast one break
     if isinstance(sys.stdout, io.TextIOWrapper):  # of a locale that has no such letters
         sys.stdout.reconfigure(errors="backslashreplace")
     try:

@@ -61,10 +61,12 @@ def run(options: Namespace) -> int:
     from enpire.datasets import export
     from enpire.datasets.columns import exportable
     from enpire.datasets.pictures import Shooting
+    from enpire.environment.core.policy_cameras import require_size
     from enpire.observe.trust import require_trusted
     from enpire.store import Run
     from enpire.types import Purpose
 
+    require_size(options.images or 0)
     if os.path.lexists(options.folder):
         raise StoreError(f"{options.folder} is there already: choose a new folder")
     with Run.open(options.run) as opened:

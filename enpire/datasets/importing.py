@@ -122,7 +122,7 @@ def demonstrations(
         source.even,
         *(told_statistics(source.frames, each.column) for each in source.chosen),
     ]
-    return Imported(episodes, tuple(text for text in assumed if text))
+    return Imported(episodes, tuple(dict.fromkeys(text for text in assumed if text)))
 
 
 @dataclass(frozen=True, slots=True)

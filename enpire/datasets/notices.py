@@ -5,10 +5,12 @@ A person who reads that half of the episodes are of another task knows what to d
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.stats import spearmanr
 
 from enpire.datasets import recording_faults, replays, strides
 from enpire.datasets.columns import DONE, OBSERVED, PICTURES, REWARD, SEED
@@ -20,6 +22,7 @@ from enpire.types import FloatArray
 
 MOST, ALIKE = 0.5, 4  # share of episodes that begin elsewhere; episodes that do not by accident
 ELSEWHERE = 0.05  # from a task's own starts, of an entry's size and at least of 1 (m, rad)
+CLOSE = 0.5  # of two rates that differ by rounding alone [Hz]
 OTHERWISE = 0.1  # of what starts differ by, from which on two of one seed are not the same
 SHORT, BRIEF = 3, 0.1  # frames a success has at least; the share of what successes have
 FAR_BELOW = 0.15  # of what the largest action of an episode usually is
@@ -28,6 +31,7 @@ FULL = 0.9  # share of what actions say that is a full one: nobody demonstrates 
 SEVERAL = 2  # entries of an action do not all go one way by accident
 ENDS, SURELY = 0.3, 0.9  # of a gripper where episodes end; share of episodes that end otherwise
 NORMED = 1e-3  # by which a normaliser's output may be off, that of single precision too
+FEW, SURE = 10, 7.0  # episodes that show an order; how many deviations that is from none
 HARDLY, LITTLE = 0.2, 0.1  # a gripper moves, at least; and the share of how far it else does
 
 
@@ -99,6 +103,7 @@ def noticed(
     actions, observations = pair
     told = [
         _robot(description, wanted),
+        _rates(description),
         _splits(frames, description),
         _tasks(frames, description.features),
         _instruction(frames, wanted),
@@ -112,6 +117,7 @@ def noticed(
         _closed_for_open(frames, actions, wanted),
         _seeds(frames, observations, wanted),
         _begins(frames, observations, wanted),
+        _drifts(frames, observations, wanted),
         _left_out(frames),
         _unread(frames, description, wanted),
         *recording_faults.signs(frames, pair, wanted),
@@ -130,6 +136,20 @@ def _robot(description: Description, wanted: TaskInterface) -> str:
     ):
         return ""
     return f"recorded with {description.robot:.40}, and {wanted.task} is for {wanted.robot}"
+
+
+def _rates(description: Description) -> str:
+    """A column or a video of which the description says another rate than of the dataset."""
+    for name, feature in description.features.items():
+        about = feature.get("info") or feature.get("video_info")
+        video = about.get("video.fps") if isinstance(about, dict) else None
+        for said in (feature.get("fps"), video):
+            if isinstance(said, int | float) and abs(said - description.fps) > CLOSE:
+                return (
+                    f"meta/info.json says fps {said:g} of {name:.80}, and {description.fps:g} of "
+                    "the dataset: was it recorded at another rate?"
+                )
+    return ""
 
 
 def _tiny(actions: FloatArray) -> str:
@@ -362,3 +382,25 @@ def _begins(frames: Frames, seen: FloatArray, wanted: TaskInterface) -> str:
         f"{wanted.observation[at]} begins at {first[:, at].min():g} to {first[:, at].max():g}, and "
         f"in {wanted.task} at {low[at]:g} to {high[at]:g}: another origin?"
     )
+
+
+def _drifts(frames: Frames, seen: FloatArray, wanted: TaskInterface) -> str:
+    """An entry begins the farther, the later an episode was recorded: by a rank correlation.
+
+    No accident does so in one of a million entries.
+    """
+    first = seen[[extent.first for extent in frames.extents]]
+    count = len(first)
+    if count < FEW:
+        return ""
+    for name, values in zip(wanted.observation, first.T, strict=True):
+        if np.ptp(values) <= LEAST:
+            continue
+        rank = float(spearmanr(np.arange(count), values).statistic)
+        if math.atanh(min(abs(rank), 1.0 - LEAST)) * math.sqrt(count - 3) > SURE:
+            return (
+                f"{name} begins {'higher' if rank > 0 else 'lower'} from episode to episode, "
+                f"{values[0]:.3g} in the first of {count} and {values[-1]:.3g} in the last: a "
+                "sensor that drifts, or starts in a row?"
+            )
+    return ""

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import mujoco
 import numpy as np
 
-from enpire.environment import Stations, build_stations
+from enpire.environment import Job, RandomActions, Stations, build_stations
 from enpire.environment.cameras.twin_cameras import GRAPHICS_ERRORS, SAMPLES, SHADOWS, no_opengl
+from enpire.environment.core.answers import observed
 from enpire.environment.core.policy_cameras import TwinFrameCapture
+from enpire.environment.core.replay import Replay
+from enpire.environment.stations.period_start import Sensed
 from enpire.errors import StoreError, UsageError
-from enpire.gymnasium.environment import Stepper
 from enpire.packs.finder import unknown
 from enpire.types import Episode, Image
 
@@ -74,7 +76,6 @@ class Shooting:
         NoGraphics where nothing can be rendered.
         """
         self._stations = build_stations(task, 1, 1, world=world)
-        self._stepper = Stepper(self._stations)
         self._frame_capture = TwinFrameCapture(self._stations.task, self._stations.sensors, size)
         self.policy_cameras = self._frame_capture.policy_cameras
 
@@ -86,7 +87,7 @@ class Shooting:
                 several attempts, or the packs have changed.
         """
         self._require(episode)
-        stepper, size = self._stepper, self._stations.action_size
+        stations = self._stations
         shape = (
             len(self.policy_cameras.cameras),
             self.policy_cameras.size,
@@ -95,11 +96,25 @@ class Shooting:
         )
         pictures = np.empty((len(episode), *shape), np.uint8)
         taken = dict(zip(episode.pictured.tolist(), episode.pictures, strict=True))
-        stepper.abort()
-        stepper.step(np.zeros((1, size), np.float32), {0: episode.seed})
-        for at, action in enumerate(episode.actions):
-            alike = np.array_equal(stepper.observations[0], episode.observations[at])
-            if stepper.over[0] or not (alike or episode.variant):
+        # All actions are planned at once, as a policy plans several: a scene that looks done in the
+        # midst of a chunk ends an episode once that is carried out.
+        still = RandomActions(episode.actions.shape[1])
+        stations.abort("another episode")
+        job = Job(
+            episode.seed,
+            episode.purpose,
+            Replay(episode.actions, still),
+            episode.policy,
+            variant=episode.variant,
+            forked=episode.forked,
+        )
+        stations.begin(0, job)
+        for at in range(len(episode)):
+            sensed = self._sensed()
+            alike = sensed is not None and np.array_equal(
+                observed(stations.task, sensed.readings)[0], episode.observations[at]
+            )
+            if sensed is None or not (alike or episode.variant):
                 raise StoreError(
                     f"episode {episode.id} does not repeat (period {at}): pictures are of episodes "
                     "that began with a fast reset, under the packs as they are now"
@@ -108,13 +123,21 @@ class Shooting:
             if seen is None or seen.shape != shape:
                 seen = self._frame_capture.capture(0).result()
             pictures[at] = seen
-            if at < len(episode) - 1:
-                stepper.step(action[None], {})
+            stations.act(sensed)
         return pictures
+
+    def _sensed(self) -> Sensed | None:
+        """What is sensed in the next period of execution; None where the episode has ended."""
+        while True:
+            sensed = self._stations.sense([0])
+            if self._stations.ended():
+                return None
+            if sensed is not None and sensed.executing:
+                return sensed
 
     def close(self) -> None:
         """Give back the OpenGL context."""
-        self._stepper.abort()
+        self._stations.abort("no more pictures")
         self._frame_capture.close()
 
     def _require(self, episode: Episode) -> None:

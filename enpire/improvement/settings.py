@@ -64,13 +64,32 @@ def configured[T](recipe: T, settings: Mapping[str, str]) -> tuple[T, set[str]]:
 
 
 def _option(recipe: Any, name: str, text: str) -> list[str]:
-    """What a command line has for a setting; raises UsageError for a list with options in it."""
-    if not isinstance(attrgetter(name)(recipe), tuple):
+    """What a command line has for a setting.
+
+    Raises:
+        UsageError: it is a list with options in it, or a number that Python alone reads.
+    """
+    usual = attrgetter(name)(recipe)
+    if not isinstance(usual, tuple):
+        if not isinstance(usual, str):
+            _require_plain(name, text)
         return [f"--{FLAG}.{name}={text}"]
     parts = text.strip("()[] ").replace(",", " ").split()
     if option := next((part for part in parts if re.match(r"-(?![.\d])", part)), None):
         raise UsageError(f"--{FLAG}.{name}: {option} is no entry of a list")
+    for part in parts:
+        _require_plain(name, part)
     return [f"--{FLAG}.{name}", *parts]
+
+
+def _require_plain(name: str, text: str) -> None:
+    """Raises UsageError for a number with an underscore, or in digits of another script."""
+    try:
+        float(text)
+    except ValueError:
+        return
+    if "_" in text or not text.isascii():
+        raise UsageError(f"--{FLAG}.{name}: {text!r:.40} is no number: write its digits alone")
 
 
 def _require_sense(name: str, value: Any, default: Any, *, ours: bool) -> None:

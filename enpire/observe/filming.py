@@ -204,6 +204,8 @@ def recorded(run: Run, name: str) -> Episode:
     rows = run.ledger.episodes()
     matches = [row for row in rows if row.id == name]
     matches = matches or [r for r in rows if r.id.startswith(name) or r.id.endswith(name)]
+    if not rows:
+        raise StoreError(f"{run.folder} has no episode yet: let the run go on until it has one")
     if len(matches) != 1:
         some = ", ".join(row.id for row in (matches or rows)[:3])
         count = f"{len(matches)} episodes are" if matches else "no episode is"

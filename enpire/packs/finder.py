@@ -94,6 +94,9 @@ def find(kind: Kind, name: str) -> Pack:
     for root in _roots(kind):
         if (root / name / MARKER[kind]).is_file():
             return _pack(kind, real_path(root / name))
+    if (Path(name) / MARKER[kind]).is_file():
+        here = f".{os.sep}{name}"
+        raise UsageError(f"unknown {SINGULAR[kind]} {name!r}; the folder here is called {here}")
     raise UsageError(unknown(SINGULAR[kind], name, available(kind)))
 
 

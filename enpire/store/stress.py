@@ -63,6 +63,16 @@ def lost_stress(folder: Path) -> list[str]:
     return [name for name in names if not (folder / name).is_file()]
 
 
+def _result(path: Path) -> dict[str, Any]:
+    try:
+        return dict(loads(path.read_text(encoding="utf-8")))
+    except (OSError, TypeError, ValueError) as error:
+        raise StoreError(
+            f"{path} does not parse ({error}): enpire loop --resume writes it again; what was "
+            f"measured is in {path.parent / STRESS}"
+        ) from error
+
+
 def _text(content: Mapping[str, Any]) -> str:
     """What a file holds, with a hash over the rest of it."""
     sha256 = hashlib.sha256(json.dumps(content, allow_nan=False).encode()).hexdigest()
@@ -89,6 +99,5 @@ def keep_stress(folder: Path, policy: str, measured: Mapping[str, Any]) -> Path:
     publish_file(path, _text(content).encode())
     if (folder / RESULT).is_file() and not under_way(folder):
         with Run.open(folder, writable=True) as run:
-            result = loads((folder / RESULT).read_text(encoding="utf-8"))
-            run.write_result({**result, "stress": read_stress(folder)})
+            run.write_result({**_result(folder / RESULT), "stress": read_stress(folder)})
     return path

@@ -47,6 +47,11 @@ FROM_NOUGHT_UP = (
     *("dof_damping", "dof_frictionloss", "dof_armature"),
 )
 
+CONSTRAINED = ("geom", "pair", "jnt", "dof", "eq")
+SOLREFS = tuple(f"{each}_solref" for each in CONSTRAINED)
+SOLIMPS = tuple(f"{each}_solimp" for each in CONSTRAINED)
+SLOWEST = 1.0  # that a contact or another constraint gives way [s]; usual are 0.002 to 0.02
+
 
 def compose(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]) -> Scene:
     """Compile world + arms + objects into one model.
@@ -193,6 +198,7 @@ def _require_physical(model: mujoco.MjModel, robot: Robot, world: World) -> None
             f"{where}: geom {_row_name(model, 'geom_', geom)} "
             f"has a friction of {model.geom_friction[geom, 0]:g}: {ROUGHEST:g} at most, no per cent"
         )
+    _require_constraints(model, where)
     plane = model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
     loose = model.body_weldid[model.geom_bodyid] != 0
     large = ~plane & (model.geom_rbound > np.where(loose, LARGEST_LOOSE, LARGEST))
@@ -302,6 +308,29 @@ def _require_hands_at_work(scene: Scene) -> None:
                 f"{', '.join(f'{at:.3g}' for at in hand)} m, outside the workspace from "
                 f"{list(limits.workspace_low)} to {list(limits.workspace_high)}: look at position "
                 "[m], quaternion (w x y z), home [rad] and workspace_low and _high [m]"
+            )
+
+
+def _require_constraints(model: mujoco.MjModel, where: str) -> None:
+    """MuJoCo takes other numbers for a `solref` or a `solimp` that makes no sense."""
+    for field in SOLREFS:
+        values = getattr(model, field)
+        odd = (values[:, 0] > SLOWEST) | ((values[:, 0] > 0.0) != (values[:, 1] > 0.0))
+        if odd.any():
+            row = int(np.argmax(odd))
+            raise PackError(
+                f"{where}: {field} of {_row_name(model, field, row)} is "
+                f"{values[row, 0]:g} {values[row, 1]:g}: a time of {SLOWEST:g} s at most, no ms, "
+                "and a ratio above 0; or none of them above 0"
+            )
+    for field in SOLIMPS:
+        shares = getattr(model, field)[:, :2]
+        odd = ((shares < 0.0) | (shares > 1.0)).any(axis=1)
+        if odd.any():
+            row = int(np.argmax(odd))
+            raise PackError(
+                f"{where}: {field} of {_row_name(model, field, row)} begins with "
+                f"{shares[row, 0]:g} {shares[row, 1]:g}: shares of 1, no per cent"
             )
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from enpire.datasets.pictures import Cameras, Shooting
-from enpire.environment import Demonstrations, Job, build_stations
+from enpire.environment import Controller, Demonstrations, Job, RandomActions, build_stations
 from enpire.environment.cameras.twin_cameras import NoGraphics
 from enpire.environment.core.policy_cameras import EVERY, TwinFrameCapture
+from enpire.environment.core.replay import Replay
 from enpire.errors import StoreError, UsageError
 from enpire.types import Episode, Purpose
 
+REACH = Path(__file__).parents[2] / "examples" / "tasks" / "reach"
 SIZE = 48
 LENGTH = 20  # periods: pictures take long where no graphics card is
 ARRAYS = ("observations", "actions", "stamps", "rewards", "intervened")
@@ -62,3 +65,25 @@ def test_every_period_is_seen_as_a_policy_would() -> None:
 def test_an_unknown_camera_is_named() -> None:
     with pytest.raises(UsageError, match="front"):
         Cameras(build_stations("pick_cube", 1, 1), ["frnt"], 48, 64)
+
+
+def test_what_was_planned_goes_on_where_the_scene_looks_done() -> None:
+    stations = build_stations(str(REACH), 1, 1)
+
+    def ended(controller: Controller) -> Episode:
+        stations.begin(0, Job(4, Purpose.EVALUATION, controller, "p"))
+        done: list[Episode] = []
+        while not done:
+            done = stations.tick()
+        return replace(done[0], packs=stations.packs)
+
+    shown = ended(Demonstrations(stations.task))
+    planned = np.concatenate([shown.actions, np.zeros((3, stations.action_size), np.float32)])
+    episode = ended(Replay(planned, RandomActions(stations.action_size)))
+    assert len(episode) == len(shown) + 3
+    try:
+        shooting = Shooting(str(REACH), SIZE)
+    except NoGraphics as error:
+        pytest.skip(str(error))
+    assert len(shooting(episode)) == len(episode)
+    shooting.close()

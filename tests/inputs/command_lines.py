@@ -119,6 +119,9 @@ ALL = (
     one("a page for nobody", (*LOOP, "--port", "8000"), "--helper serves: give both"),
     one("a pixel", (*LOOP, "--images", "1"), "--images 1: from 32 to 224 pixels"),
     one("100000 pixels", (*LOOP, "--images", "100000"), "--images 100000: from 32 to 224"),
+    one(
+        "7 pixels of a dataset", ("export", "lerobot", "r", "d", "--images", "7"), "from 32 to 224"
+    ),
     one("no time", (*LOOP, "--max-time", "0"), "'0' is no duration"),
     one("time below nought", (*LOOP, "--max-time=-5m"), "'-5m' is no duration"),
     one("9e18 demonstrations", (*LOOP, "--demonstrations", "9" * 19), "9: give at most 1000000"),
@@ -135,6 +138,13 @@ ALL = (
     one("a unit of no name", (*LOOP, "--max-time", "5"), "write 0.2s, 90s, 30m or 10h"),
     one("a target in per cent", (*LOOP, "--target", "95"), "95 is no success rate"),
     one("a comma in a number", (*LOOP, "--target", "0,9"), "'0,9' is no number"),
+    one(
+        "a task in this folder",
+        (*EVAL, "mine"),
+        r"unknown task 'mine'; the folder here is called \./mine",
+        lambda folder: ((folder / "mine").mkdir(), (folder / "mine" / "task.py").touch()),
+    ),
+    one("an episode of an empty run", ("replay", "run", "e"), "no episode yet", a_run()),
     one("a prompt of Latin-1", (*CAMPAIGN, "--prompt", "p"), "p is no UTF-8", file("p", b"\xe9")),
     one("a prompt of no task", (*CAMPAIGN, "--prompt", "p"), "lacks {brief}", file("p", b"Hello")),
     one("an old policy's weights", POLICY, "weights in pytorch_model.bin", folder(CONFIG, OLD)),

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from enpire.datasets import Allowed, TaskInterface, demonstrations
 from tests.datasets import wrong
 from tests.datasets.wrong import DATA, KINDS, META, STATE, Made, column, info, names, put, times
-from tests.inputs.entry import REFUSED, TAKEN, TOLD, Input
+from tests.inputs.entry import REFUSED, TAKEN, TOLD, Input, changed
 
 EXCHANGED = "first: 3. in which hand_x and hand_y are as each other else: columns exchanged"
 PAID = np.tile(np.r_[np.zeros(9), 1.0], 4)
@@ -67,6 +67,16 @@ def parquet(**columns: Any) -> bytes:
     made = io.BytesIO()
     pq.write_table(pa.table(columns), made)
     return made.getvalue()
+
+
+def in_text(path: str, old: str, new: str) -> Callable[[Path], object]:
+    """A file with another text in one place."""
+
+    def put_there(folder: Path) -> None:
+        text = (folder / path).read_text("utf-8")
+        (folder / path).write_text(changed(text, old, new), "utf-8")
+
+    return put_there
 
 
 def pipe(path: str) -> Callable[[Path], object]:
@@ -422,7 +432,27 @@ MORE = (
         "info.json cannot be read",
         after=file("meta/info.json", gzip.compress(b"{}")),
     ),
-    one("a rate of 400 digits", info(fps=10**400), "fps is 1000"),
+    one(
+        "a rate beyond any",
+        nothing,
+        "info.json cannot be read: the number 1e999 is beyond",
+        after=in_text("meta/info.json", '"fps": 25', '"fps": 1e999'),
+    ),
+    one(
+        "a rate of a column's own",
+        lambda made: made.info["features"][STATE].update(fps=30),
+        "fps 30 of observation.state, and 25 of the dataset",
+        TOLD,
+    ),
+    one(
+        "a rate of a video's own",
+        lambda made: made.info["features"].update(
+            {"observation.images.top": {"dtype": "video", "info": {"video.fps": 10}}}
+        ),
+        "fps 10 of observation.images.top, and 25 of the dataset",
+        TOLD,
+    ),
+    one("a rate of 400 digits", info(fps=10**400), "a number has 401 digits"),
     one("a rate of 1e308", info(fps=1e308), "fps is 1e"),
     one("a path with an attribute", info(data_path="{chunk_index.x}"), "names no file"),
     one("a path with an index", info(data_path="{chunk_index[0]}"), "names no file"),
@@ -454,7 +484,7 @@ MORE = (
     one(
         "a number of 6000 digits",
         nothing,
-        "cannot be read: Exceeds",
+        "cannot be read: a number has 6000 digits",
         after=file("meta/info.json", b'{"fps":' + b"9" * 6000 + b"}"),
     ),
     one("a description that is a pipe", nothing, "it is no file", after=pipe("meta/info.json")),
@@ -716,6 +746,13 @@ MORE = (
         "without meta/stats.json, which cannot be read",
         TOLD,
         after=file("meta/stats.json", b"{"),
+    ),
+    one(
+        "a statistic beyond any",
+        nothing,
+        "^by next.success; without meta/stats.json, which cannot be read: the number 1e999 [^;]*$",
+        TOLD,
+        after=file("meta/stats.json", b'{"action": {"max": [1e999, 1, 1]}}'),
     ),
     one("statistics of nothing else", nothing, "by", TAKEN, after=statistics(other={"min": [0]})),
     one(

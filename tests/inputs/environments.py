@@ -160,6 +160,18 @@ def one(name: str, words: str, ends: str = INVALID, success: str = "", **part: A
     return Input(name, lambda _: episode(lambda: Made(**part), success), words, ends)
 
 
+def asked(name: str, query: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: what stands after the question mark of an environment's name."""
+
+    def give(_: Path) -> tuple[str, str]:
+        try:
+            return TAKEN, repr(gym_worker.arguments(query))
+        except Exception as error:
+            raise gym_process.worker_error("odd", gym_worker.failed(error)) from error
+
+    return Input(f"?{name}", give, words, ends)
+
+
 def odd(kind: str, words: str, ends: str = INVALID, success: str = "") -> Input:
     """An entry: a kind of `tests/environment/odd.py`."""
     return Input(kind, lambda _: episode(lambda: Odd(kind), success), words, ends)
@@ -662,6 +674,51 @@ MORE = (
         "each of 4 episodes ended at its first step, and none as a success",
         TOLD,
     ),
+    Input(
+        "an action with hardly two values",
+        lambda _: several(lambda: Made(action=Box(np.array([-1, 0]), np.array([1, 1e-12])))),
+        "entry 1 of its actions has one value only, or nearly",
+        TOLD,
+    ),
+    one("bounds of 1e-12", "nothing lies between", REFUSED, action=Box(-1e-12, 1e-12, (1,), float)),
+    *(
+        Input(
+            name,
+            lambda _, seen=seen, space=space: several(lambda: Made(space=space, seen=seen)),
+            words,
+            TOLD,
+        )
+        for name, space, seen, words in (
+            (
+                "stamps in ns",
+                Box(0, 2**62, (2,), np.int64),
+                np.array([1, 1796048150 * 10**9]),
+                r"entry 1 of its observation is 1.8e.18, and policies see 7 digits",
+            ),
+            (
+                "a picture of fractions",
+                Dict(at=TWO, cam=Box(0, 1, (3, 32, 32))),
+                {"at": np.array([0.1, 0.2]), "cam": np.full((3, 32, 32), 0.5, np.float32)},
+                r"shows 'cam' of shape \(3, 32, 32\), each number of it as an entry",
+            ),
+        )
+    ),
+    asked("as it should be", "a=2&b=left&c=[1,0.5]&d=true&e=%22False%22", "'left'.*'False'", TAKEN),
+    asked("Python's truth", "sparse=False", "sparse='False' .* is no JSON: write true, false"),
+    asked("Python's None", "a=None", "is no JSON"),
+    asked("a number without its nought", "a=.5", "a='.5' .*is no JSON"),
+    asked("a number without its end", "a=1.", "is no JSON"),
+    asked("a comma in a number", "a=0,5", "is no JSON"),
+    asked("an underscore in a number", "a=1_000", "is no JSON"),
+    asked("a number in single quotes", "a='1'", "is no JSON"),
+    asked("a list cut off", "a=[1,2", "is no JSON"),
+    asked("keys without quotes", "a={x:1}", "is no JSON"),
+    asked("a key twice within", 'a={"x":1,"x":2}', "is no JSON"),
+    asked("a number beyond any", "a=1e999", "is no JSON"),
+    asked("5000 digits", f"a={'9' * 5000}", "is no JSON"),
+    asked("too deep", f"a={'[' * 3000}", "is no JSON"),
+    asked("no UTF-8", "a=%ff", "is no UTF-8"),
+    asked("two letters with a comma", "a=x,y", "'x,y'", TAKEN),
     Input("takes no seed", lambda _: episode(Seedless), "unexpected keyword.*'seed'", INVALID),
 )
 ALL = (*KNOWN, *MORE)

@@ -291,7 +291,7 @@ ALL = (
     one("an action of NaN entries", action([float("nan")]), "is not that of a policy"),
     one("an action of -3 entries", action([-3]), "action has -3"),
     one("an action of 7.5 entries", action([7.5]), "cannot load"),
-    one("an action of 400 digits", action([10**400]), "action has 1000"),
+    one("an action of 400 digits", action([10**400]), "a number has 401 digits"),
     one("an action of endless entries", action([float("inf")]), "is not that of a policy"),
     one("a sight of endless entries", sight([float("inf")]), "is not that of a policy"),
     one(

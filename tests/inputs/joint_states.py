@@ -48,7 +48,7 @@ def coded(name: str, words: str, pixels: Any, ends: str = REFUSED, form: str = "
     return picture(name, words, ends, format=form, data=cv2.imencode(form, pixels)[1].tobytes())
 
 
-def raw(encoding: str, height: int, width: int, step: int, data: Any) -> dict[str, Any]:
+def raw(encoding: str, height: int, width: float, step: int, data: Any) -> dict[str, Any]:
     """The parts of an Image."""
     return {"encoding": encoding, "height": height, "width": width, "step": step, "data": data}
 
@@ -158,6 +158,7 @@ ALL = (
     picture(
         "height and width exchanged", "2 x 1 pixels in rows of 3", **raw("rgb8", 1, 2, 3, b"123123")
     ),
+    picture("fractions of pixels", "1.0 x 2 pixels", **raw("rgb8", 2, 1.0, 3, b"123123")),
     picture("text as data", "no bytes", **raw("rgb8", 1, 1, 3, "123")),
     picture("a video", "cut off, or no picture.* 'h264'", format="h264", data=b"\0\0\0\1abc"),
     coded("colours in a file", r"\[9 9 9\]", PIXELS, TAKEN),

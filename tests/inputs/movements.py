@@ -6,6 +6,7 @@ moves slowly; what an action does is the same as in the task's own random motion
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -305,6 +306,16 @@ def held(actions: FloatArray, seen: FloatArray) -> None:
     actions[:, 2], seen[:, 4] = 0.1, 0.1
 
 
+def drifts(by: float) -> Change:
+    """A hand that each episode shows farther by so much."""
+
+    def change(_: FloatArray, seen: FloatArray) -> None:
+        seen[:, 0] += by * next(episode)
+
+    episode = itertools.count()
+    return change
+
+
 UNKNOWN = TaskInterface("reach", SEEN, DONE, float(FPS))  # nothing is known of how it moves
 BACK, STALE = "the first: 3. in which what actions move goes before", "stands still, though action_"
 APART = "do not move together as in reach"
@@ -386,6 +397,13 @@ ALL = (
             ("one that is seen early", in_one(early), "follows its actions 5 frames sooner"),
         )
     ),
+    one(
+        "a hand that drifts from episode to episode",
+        drifts(0.7),
+        "hand_x begins higher from episode to episode, .* of 10 and .*: a sensor that dri",
+        task=UNKNOWN,
+    ),
+    one("a hand that drifts a little", drifts(0.002), "by next.success", TAKEN, task=UNKNOWN),
     one("one in any order", in_one(in_any_order), "the first: 3. with .* the noise of any other"),
     one("one that ends with another", in_one(tailed), "jumps by"),
     one("one mirrored consistently", in_one(consistently), "by next", TAKEN, task=UNKNOWN),

@@ -278,6 +278,10 @@ ALL = (
     bench(
         "friction in per cent", 'friction="0.8', 'friction="80', "bench has a friction of 80: 10 at"
     ),
+    bench("a contact in ms", TOP, f'solref="20 1" {TOP}', "geom_solref of bench is 20 1: a ti"),
+    bench("a contact of two senses", TOP, f'solref="-1000 1" {TOP}', "is -1000 1: .* none of them"),
+    bench("a contact by stiffness", TOP, f'solref="-10000 -100" {TOP}', "Scene", TAKEN),
+    bench("a contact in per cent", TOP, f'solimp="95 99" {TOP}', "with 95 99: shares of 1, no per"),
     bench("a bench without contacts", TOP, f"{BARE} {TOP}", "give geom bench a contype and a con"),
     bench("a bench of other contacts", TOP, f"{OTHER} {TOP}", "touches anything, and things fall"),
     bench("a bench that others touch", TOP, f'contype="0" {TOP}', "Scene", TAKEN),

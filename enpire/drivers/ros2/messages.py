@@ -222,7 +222,8 @@ def picture_of(message: Any) -> Image:
     height, width, step = message.height, message.width, message.step
     if message.encoding not in ("rgb8", "bgr8"):
         raise DriverError(f"its encoding is {message.encoding!r:.40}: rgb8 or bgr8 is needed")
-    if not height * width or step < 3 * width or len(data) != height * step:
+    whole = all(type(each) is int for each in (height, width, step))
+    if not whole or not height * width or step < 3 * width or len(data) != height * step:
         raise DriverError(
             f"it says {width} x {height} pixels in rows of {step} bytes, and has {len(data)}"
         )

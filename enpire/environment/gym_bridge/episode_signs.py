@@ -18,6 +18,7 @@ from enpire.types import Flags, Float32Array, FloatArray, Outcome, Verdict
 LOG = logging.getLogger(__name__)
 FEWEST = 4  # episodes, from which they are alike by no accident
 KEPT = 1000  # seeds whose beginning is known
+EXACT = 2.0**24  # up to which single precision has each whole number
 LIT = 0.5  # share of steps in which something is shown
 ALIKE = 1e-6  # relative, of two observations that are the same but for rounding
 
@@ -64,8 +65,17 @@ class EpisodeSigns:
             named = ", ".join(map(str, entries))
             self._say(
                 "fixed",
-                f"entry {named} of its actions has one value only: what a policy does there "
-                "changes nothing",
+                f"entry {named} of its actions has one value only, or nearly: what a policy does "
+                "there changes nothing",
+            )
+
+    def unrolls(self, parts: Sequence[str]) -> None:
+        """These parts of an observation may be pictures, and are shown number by number."""
+        if parts:
+            self._say(
+                "unrolled",
+                f"it shows {', '.join(parts)}, each number of it as an entry that policies see: a "
+                "picture? Those of bytes (uint8) are left out",
             )
 
     def leaves_out(self, keys: Sequence[str]) -> None:
@@ -135,6 +145,14 @@ class EpisodeSigns:
                 "bounds",
                 f"entry {entry} of its observation is {rows[row, entry]:.3g}, and {low:g} to "
                 f"{high:g} is declared: another unit, or a sensor at fault?",
+            )
+        coarse = np.argwhere(np.abs(rows) > EXACT)
+        if len(coarse):
+            row, entry = coarse[0]
+            self._say(
+                "coarse",
+                f"entry {entry} of its observation is {rows[row, entry]:.3g}, and policies see 7 "
+                "digits of it: a time stamp, or another unit?",
             )
 
     def _blank(self, seen: Sequence[Float32Array]) -> None:

@@ -138,6 +138,7 @@ class GymStations:
         self._script = ScriptedActions() if demonstrator else None
         self._signs = EpisodeSigns(name, np.array(about["bounds"], np.float64))
         self._signs.fixes(about["fixed"])
+        self._signs.unrolls(about["unrolled"])
         self._running: dict[int, GymEpisode] = {}
         # Connections that are made, or made anew, before they are asked: one that has no job has
         # no process.

@@ -52,8 +52,11 @@ RATES = (1e-3, 1e5)  # steps a second that make sense
 CALLS = 3  # of a traceback, the last
 WORDS = 80  # characters of a value in a message
 LONGEST_TEXT = 600  # characters of a message
+NARROWEST = 1e-9  # between bounds of actions: what is nearer is one value
 WIDEST = 1e9  # of a bound of actions: what is beyond says that there is none
 LARGEST = 1e20  # of what is seen or earned: more is what a simulation shows that has come apart
+SIDE = 16  # entries, from which two sides of an array may be a picture's
+CONSTANTS = ("True", "False", "None")  # of Python, not of JSON
 DEEPEST = 100  # wrappers around one another
 RUNNING = ("NormalizeObservation", "NormalizeReward")  # wrappers by running statistics
 NUMBERS = "biufO"  # of NumPy's types; objects are looked at one by one
@@ -128,18 +131,61 @@ def arguments(query: str) -> dict[str, Any]:
             raise Unsuitable(f"{part!r} after its question mark is no KEY=VALUE")
         if key in found:
             raise Unsuitable(f"{key} is twice after its question mark")
-        try:
-            found[key] = json.loads(unquote(value))
-        except json.JSONDecodeError:
-            found[key] = unquote(value)
+        found[key] = _argument(key, value)
     most = found.get("max_episode_steps", 1)
     if isinstance(most, bool) or not isinstance(most, int):
         raise Unsuitable(f"max_episode_steps is {most!r}: a whole number is needed")
     return found
 
 
-def _is_constant(space: Box) -> bool:
-    return bool((space.low == space.high).all())
+def _argument(key: str, value: str) -> Any:
+    """A value as JSON, or as the text that it is.
+
+    Text that looks like a number, a truth or a list is none of JSON's, and its environment would be
+    made with the text: 'False' counts as true.
+    """
+    try:
+        text = unquote(value, errors="strict")
+    except UnicodeDecodeError:
+        raise Unsuitable(f"{key}={short(value)} after its question mark is no UTF-8") from None
+    try:
+        return json.loads(text, parse_float=_finite, object_pairs_hook=_once)
+    except (ValueError, RecursionError):
+        if text[:1] not in ("[", "{", '"', "'") and text not in CONSTANTS and not _numeric(text):
+            return text
+        raise Unsuitable(
+            f"{key}={short(value)} after its question mark is no JSON: write true, false, null, "
+            "0.5 or [1, 2]; '\"left\"' is text"
+        ) from None
+
+
+def _finite(digits: str) -> float:
+    """A number of JSON; raises ValueError where it is beyond every float."""
+    if abs(float(digits)) == float("inf"):
+        raise ValueError(digits)
+    return float(digits)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; raises ValueError where a key is there twice."""
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("a key twice")
+    return dict(pairs)
+
+
+def _numeric(text: str) -> bool:
+    """Whether a text is a number for Python, or for a person who writes a comma in it."""
+    try:
+        float(text.replace(",", ".", 1))
+    except ValueError:
+        return False
+    return True
+
+
+def _fixed(space: Box) -> NDArray[np.bool_]:
+    """Entries of actions (act,) between whose bounds nothing lies that a person would ask for."""
+    low, high = space.low.astype(np.float64), space.high.astype(np.float64)
+    return (high - low < NARROWEST).reshape(-1)
 
 
 class Spaces:
@@ -157,7 +203,7 @@ class Spaces:
                 f"its actions are {action}: bounds beyond {WIDEST:g} are none, and an action is a "
                 "share of them; wrap it"
             )
-        if action.low.size and ((action.low > action.high).any() or _is_constant(action)):
+        if action.low.size and ((action.low > action.high).any() or _fixed(action).all()):
             raise Unsuitable(f"its actions are {action}: nothing lies between its bounds; wrap it")
         seen = without_images(observation)
         if seen is None:
@@ -253,7 +299,8 @@ class Spaces:
             "stations": stations,
             "observation": self.observation,
             "action": self.action,
-            "fixed": np.flatnonzero(self._low == self._high).tolist(),  # of an action
+            "fixed": np.flatnonzero(_fixed(self._action)).tolist(),  # of an action
+            "unrolled": unrolled(self._seen),
             "bounds": self.bounds,  # of each entry that is seen, lowest and highest
             "hz": rate(env.metadata),
             "paced": (env.metadata or {}).get("render_fps") is not None,
@@ -281,6 +328,14 @@ def without_images(space: Space[Any]) -> Space[Any] | None:
         return Dict(left) if left else None
     image = isinstance(space, Box) and space.dtype == np.uint8 and len(space.shape) > 1
     return None if image else space
+
+
+def unrolled(space: Space[Any], name: str = "it") -> list[str]:
+    """The parts that may be pictures, though not of bytes: each number of them is an entry."""
+    if isinstance(space, Dict):
+        return [said for key, part in space.spaces.items() for said in unrolled(part, short(key))]
+    picture = isinstance(space, Box) and sorted(space.shape)[-2:-1] >= [SIDE]
+    return [f"{name} of shape {space.shape}"] if picture else []
 
 
 def rate(metadata: Any) -> float:

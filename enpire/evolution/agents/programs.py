@@ -47,7 +47,7 @@ KEYS = (  # of it
 FILLED = ("workspace", "pack", "python", "loop", "bridge", "tools", "mcp", "model")
 PROMPTED = ("method", "brief")  # words in braces, as above, of what a program is told
 HEADER = re.compile(r"[A-Za-z0-9-]+")
-REQUEST = re.compile(r"[A-Z]+ /\S*")  # a method and a path
+REQUEST = re.compile(r"[A-Z]+ /(?!\S*\.\.)[^\s?#%]*")  # a method and a path, without a query
 MODEL_KEYS = ("name", "url", "url_from", "allowed", "header", "prefix", "key", "key_from")
 MEMORY_GIB, HOURS, STARTS = (1 / 64, 2**16), (1e-3, 1e3), (1, 10_000)  # from and to
 WORKSPACES = "workspaces"  # of a run
@@ -279,7 +279,8 @@ def _bounded_number(table: Table, key: str, default: float, least: float, most: 
 def _is_address(url: str) -> bool:
     try:
         parts = urlsplit(url)
-        _ = parts.port  # looked at when it is asked for
+        if parts.port == 0:  # looked at when it is asked for
+            return False
     except ValueError:
         return False
     plain = not parts.username and not parts.password and not re.search(r"\s", url)
@@ -302,7 +303,8 @@ def _upstream(table: Table, path: Path) -> Upstream:
     allowed = table.texts("allowed")
     if wrong := [each for each in allowed if not REQUEST.fullmatch(each)]:
         raise PackError(
-            f"{table.where}: allowed has {wrong[0]!r}: a method and a path, as POST /v1/messages"
+            f"{table.where}: allowed has {wrong[0]!r}: a method and a path, as POST /v1/messages, "
+            "without a query"
         )
     key = os.environ.get(name, "") if name else ""
     if name:

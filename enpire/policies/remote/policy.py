@@ -58,6 +58,7 @@ LONGEST_ADDRESS = 2000  # letters
 LONGEST_S = 3600.0  # that anybody waits for a server
 KINDS: dict[type, str] = {int: "whole number", float: "number", str: "text"}
 SHOWN = 100  # characters of a value in a message
+WIDEST = 10.0  # of an action's spread, which is 1 where actions are all full ones
 LARGEST = 1e6  # of an action: what is larger is as far beyond 1
 WHOLE = 10**6  # actions to carry out: the whole chunk, however long
 MOST = {
@@ -125,10 +126,10 @@ class RemoteSpec(JsonSpec):
                 f"{LONGEST} is the most"
             )
         spread = np.array(self.spread, np.float64)
-        if len(spread) not in (0, self.action) or not ((spread >= 0) & (spread < np.inf)).all():
+        if len(spread) not in (0, self.action) or not ((spread >= 0) & (spread <= WIDEST)).all():
             raise PolicyError(
                 f"the policy at {self.address} says a spread that is not {self.action} numbers "
-                "of 0 or more"
+                f"from 0 to {WIDEST:g}: actions are in [-1, 1]"
             )
 
     def chunked(self, observation: int, action: int) -> ChunkSpec:
