@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 from enpire.store.episodes import read_batch
@@ -121,14 +122,14 @@ def _fields_of(verdict: Verdict) -> tuple[object, ...]:
 
 
 def stored_episode(reader: BatchReader, row: EpisodeRow) -> Episode:
-    """Return the episode of a row."""
-    place = _Place(reader, row.path, row.sha256, row.bytes, row.index)
+    """Return the episode of a row; texts that many rows have are held once."""
+    place = _Place(reader, intern(row.path), intern(row.sha256), row.bytes, row.index)
     verdict = _known(
         StoredVerdict,
         outcome=row.outcome,
         score=row.score,
-        stage=row.stage,
-        reason=row.reason,
+        stage=intern(row.stage),
+        reason=intern(row.reason),
         frames=(),
         _place=place,
     )
@@ -137,7 +138,7 @@ def stored_episode(reader: BatchReader, row: EpisodeRow) -> Episode:
         id=row.id,
         seed=row.seed,
         purpose=row.purpose,
-        policy=row.policy,
+        policy=intern(row.policy),
         round=row.round,
         station=row.station,
         verdict=verdict,
