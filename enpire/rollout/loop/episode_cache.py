@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 
 from enpire.environment import Controller, Job, StationBackend
 from enpire.policies import Policy, ProgramPolicy, load
@@ -17,6 +18,8 @@ MOST_BYTES = 4 << 20
 So much is some 800 episodes of a small task, soon full: a loop of days then holds what one of an
 hour does. With 256 MiB it grew by 11 KB an episode for some 50,000 of them.
 """
+
+POLICIES = 4  # that stay in memory, those that were asked for last: incumbent, candidate, base
 
 
 class EpisodeCache:
@@ -38,8 +41,8 @@ class EpisodeCache:
         self._bytes = 0
         self._run = run
         self._acts = acts or (lambda policy, name: live_controller(policy, stations))
-        self._policies: dict[str, Policy] = {}
-        self._controllers: dict[str, Controller] = {}
+        self._latest_policies = lru_cache(POLICIES)(self._loaded)
+        self._latest_controllers = lru_cache(POLICIES)(self._acting)
 
     def read(self) -> None:
         """Take all episodes that are in the store, without their arrays."""
@@ -96,18 +99,20 @@ class EpisodeCache:
 
     def policy(self, name: str) -> Policy:
         """That the run has under this name."""
-        if name not in self._policies:
-            tensors, said = self._run.load_policy(name)
-            self._policies[name] = load(said, tensors)
-        return self._policies[name]
+        return self._latest_policies(name)
 
     def controller(self, name: str) -> Controller:
         """That has a policy act; for one that is a program, a process of its own each time."""
         if isinstance(self.policy(name), ProgramPolicy):
-            return self._acts(self.policy(name), name)
-        if name not in self._controllers:
-            self._controllers[name] = self._acts(self.policy(name), name)
-        return self._controllers[name]
+            return self._acting(name)
+        return self._latest_controllers(name)
+
+    def _loaded(self, name: str) -> Policy:
+        tensors, said = self._run.load_policy(name)
+        return load(said, tensors)
+
+    def _acting(self, name: str) -> Controller:
+        return self._acts(self.policy(name), name)
 
 
 def _bytes_of(episode: Episode) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 
 from enpire.environment import Job
 from enpire.errors import RecipeError
+from enpire.policies import ChunkPolicy, ChunkSpec, metadata
 from enpire.rollout.loop import episode_cache
 from enpire.rollout.loop.episode_cache import EpisodeCache
 from enpire.rollout.loop.episode_runner import EpisodeRunner
@@ -20,6 +23,7 @@ from enpire.rollout.loop.state import LoopState
 from enpire.store import Run
 from enpire.store.stored_episode import StoredEpisode
 from enpire.types import Episode, Frame, Purpose
+from tests.environment.reach import reach_stations
 from tests.store.samples import episode
 
 
@@ -97,3 +101,16 @@ def test_what_is_recorded_is_held_without_arrays_and_pictures_once_it_is_much(
         assert list(known.episodes) == list("abcdefgh")
         np.testing.assert_array_equal(known.episodes["a"].actions, episode("a", 10).actions)
         assert any(isinstance(e, StoredEpisode) for e in known.episodes.values()) == (pictures > 0)
+
+
+def test_only_the_latest_policies_stay_in_memory(tmp_path: Path) -> None:
+    policy = ChunkPolicy(ChunkSpec("toy", 4, 2))
+    with Run.create(tmp_path / "run", {}) as run:
+        names = [f"policy-{number}" for number in range(episode_cache.POLICIES + 1)]
+        for name in names:
+            run.save_policy(name, policy.tensors(), metadata(policy))
+        known = EpisodeCache(run, reach_stations())
+        acted = [weakref.ref(known.controller(name)) for name in names]
+        gc.collect()
+        assert [each() is None for each in acted] == [True] + [False] * episode_cache.POLICIES
+        assert known.controller(names[1]) is acted[1]()
