@@ -64,6 +64,12 @@ class BatchReader:
                     self._bytes -= self._kept.popitem(last=False)[1][0]
             return self._kept[path][1][index]
 
+    def let_go(self) -> None:
+        """Keep none in memory."""
+        with self._turn:
+            self._kept.clear()
+            self._bytes = 0
+
 
 @dataclass(frozen=True, slots=True)
 class _Place:
