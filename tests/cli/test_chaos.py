@@ -15,8 +15,11 @@ import sys
 import time
 import urllib.request
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.error import URLError
 
 import numpy as np
 import pytest
@@ -30,6 +33,7 @@ from tests.processes import below, words_of
 SECONDS, SEED = 600.0, 1
 BETWEEN_S = 5.0, 40.0  # two kills
 GONE_S = 20.0  # in which all ends that a killed process had started
+STARTS_S = 60.0  # of a dashboard, on a busy machine
 LEARNS_S = 15.0  # of a learner before it is killed
 CHILDREN = ("enpire.improvement.online_worker", "enpire.improvement.worker")
 OUT_OF_BUDGET = 3  # exit code
@@ -60,12 +64,12 @@ class Service:
 
     def kill(self) -> None:
         """Kill it: what it had started ends by itself, and nothing recorded is lost or doubled."""
-        started = [pid for pid, _ in below(self.process.pid)]
+        below_it = [pid for pid, _ in below(self.process.pid)]
         assert self.process.poll() is None, f"{self.begin[:3]} has ended: {self.process.returncode}"
         self.process.kill()
         self.process.wait()
         until = time.monotonic() + GONE_S
-        while left := [words for pid in started if (words := words_of(pid))]:
+        while left := [words for pid in below_it if (words := words_of(pid))]:
             assert time.monotonic() < until, left
             time.sleep(0.1)
         if self.run is not None and (self.run / LEDGER).exists():
@@ -81,10 +85,23 @@ def enpire(place: Path, *words: str) -> subprocess.Popen[bytes]:
     """Start the command line; what it says is kept."""
     paths = os.pathsep.join(sys.path)
     environment = os.environ | {"TMPDIR": str(place / "tmp"), "PYTHONPATH": paths}
+    command = [sys.executable, "-m", "enpire.cli", *words]
     with (place / "said.txt").open("ab") as said:
-        return subprocess.Popen(
-            [sys.executable, "-m", "enpire.cli", *words], stdout=said, stderr=said, env=environment
-        )
+        started.append(subprocess.Popen(command, stdout=said, stderr=said, env=environment))
+    return started[-1]
+
+
+started: list[subprocess.Popen[bytes]] = []
+
+
+@pytest.fixture(autouse=True)
+def ended() -> Iterator[None]:
+    """A test that fails leaves nothing running."""
+    yield
+    while started:
+        process = started.pop()
+        process.kill()
+        process.wait()
 
 
 def held(run: Path, before: dict[str, str]) -> dict[str, str]:
@@ -100,6 +117,16 @@ def held(run: Path, before: dict[str, str]) -> dict[str, str]:
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as found:
         return int(found.getsockname()[1])
+
+
+def answers(url: str) -> bool:
+    """Whether a page is there, soon: what serves it may have been started just now."""
+    until = time.monotonic() + STARTS_S
+    while time.monotonic() < until:
+        with suppress(URLError), urllib.request.urlopen(url, timeout=STARTS_S) as page:
+            return bool(page.status == 200)
+        time.sleep(0.5)
+    return False
 
 
 def came_of(run: Path) -> tuple[object, ...]:
@@ -148,8 +175,7 @@ def test_what_is_killed_through_a_night_goes_on_and_loses_nothing(tmp_path: Path
         kills[name] += 1
     print(dict(kills), flush=True)
 
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60.0) as page:
-        assert page.status == 200
+    assert answers(f"http://127.0.0.1:{port}/")
     for service in services.values():
         service.kill()
     with Run.open(loop_run) as run:
