@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from enpire.child_environment import child_environment
 from enpire.child_process import before_log, end_child, why_ended
-from enpire.errors import RecipeError
+from enpire.errors import RecipeError, TrainerKilledError
 from enpire.improvement.recipe import Candidate
 from enpire.improvement.training_process import LOG, TrainingRequest, as_json
 from enpire.improvement.versions import earlier, read_candidate, read_version
@@ -31,8 +31,8 @@ class OnlineProcess:
     """Learns online beside the stations: blocks of episodes go in, versions of a policy come out.
 
     Version k has learned from the first k blocks; version 0, the policy that it set out from, is
-    there from the outset. One that crashes, diverges, hangs or is killed raises
-    RecipeError from then on; it can bring no station down.
+    there from the outset. One that crashes, diverges or hangs raises RecipeError from then on, and
+    TrainerKilledError if it was killed; it can bring no station down.
     """
 
     def __init__(self, run: Path, request: TrainingRequest, first: int) -> None:
@@ -42,7 +42,7 @@ class OnlineProcess:
         self._versions = {0: "", **earlier(self.folder)}
         self._answers: SimpleQueue[dict[str, Any]] = SimpleQueue()
         self._candidates: deque[Candidate] = deque()
-        self._error = ""
+        self._error: RecipeError | None = None
         self._handed, self._asked = 0, 0  # blocks; candidates that are still to come
         self._heard = time.monotonic()  # when there was an answer, or nothing to answer
         self.numbers: dict[str, float] = {}
@@ -120,7 +120,8 @@ class OnlineProcess:
         """Take what it has answered.
 
         Raises:
-            RecipeError: it has ended.
+            TrainerKilledError: it was killed.
+            RecipeError: it has ended otherwise.
         """
         while True:
             try:
@@ -129,7 +130,8 @@ class OnlineProcess:
                 break
             self._heard = time.monotonic()
             if "error" in said:
-                self._error = said["error"]
+                kind = TrainerKilledError if said.get("killed") else RecipeError
+                self._error = self._error or kind(said["error"])
             elif "candidate" in said:
                 self._asked -= 1
                 self._candidates.append(read_candidate(self.folder, said))
@@ -139,15 +141,16 @@ class OnlineProcess:
         silent = time.monotonic() - self._heard
         if self._owes and silent > SILENT_S and not self._error:
             self.close()
-            self._error = (
+            self._error = RecipeError(
                 f"the learner has said nothing for {silent / 60:.0f} min, so it was ended; its log "
                 f"is {self.folder / LOG}"
             )
         if self._error:
-            raise RecipeError(self._error)
+            raise self._error
 
     def _listen(self, stdout: IO[str]) -> None:
         for line in stdout:
             self._answers.put(loads(line))
-        why = why_ended(self._process.wait(), self._unlogged, self.folder / LOG)
-        self._answers.put({"error": f"learning ended with {why}"})
+        code = self._process.wait()
+        why = why_ended(code, self._unlogged, self.folder / LOG)
+        self._answers.put({"error": f"learning ended with {why}", "killed": code < 0})

@@ -95,6 +95,7 @@ def learned(
             yield publish_candidate(folder, learner.candidate())
             continue
         numbers = learner.add(_episodes_of(run, said["block"]))
+        run.let_go()  # a learner keeps what it learns from
         version += 1
         curve.add(STAGE, version, numbers)
         yield {"version": version, "numbers": numbers} | publish(folder, version, learner.policy())

@@ -295,6 +295,10 @@ class Run(Closing):
             for episode in self._stored(self.ledger.episodes(ids=some))
         }
 
+    def let_go(self) -> None:
+        """Keep no arrays in memory: whoever asks for some has them read again."""
+        self._batches.let_go()
+
     def _stored(self, rows: Iterable[EpisodeRow]) -> list[Episode]:
         return [stored_episode(self._batches, row) for row in rows]
 

@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 from enpire.store.episodes import read_batch
@@ -61,6 +62,12 @@ class BatchReader:
                 while self._bytes > self._most and len(self._kept) > 1:
                     self._bytes -= self._kept.popitem(last=False)[1][0]
             return self._kept[path][1][index]
+
+    def let_go(self) -> None:
+        """Keep none in memory."""
+        with self._turn:
+            self._kept.clear()
+            self._bytes = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +127,14 @@ def _fields_of(verdict: Verdict) -> tuple[object, ...]:
 
 
 def stored_episode(reader: BatchReader, row: EpisodeRow) -> Episode:
-    """Return the episode of a row."""
-    place = _Place(reader, row.path, row.sha256, row.bytes, row.index)
+    """Return the episode of a row; texts that many rows have are held once."""
+    place = _Place(reader, intern(row.path), intern(row.sha256), row.bytes, row.index)
     verdict = _known(
         StoredVerdict,
         outcome=row.outcome,
         score=row.score,
-        stage=row.stage,
-        reason=row.reason,
+        stage=intern(row.stage),
+        reason=intern(row.reason),
         frames=(),
         _place=place,
     )
@@ -136,7 +143,7 @@ def stored_episode(reader: BatchReader, row: EpisodeRow) -> Episode:
         id=row.id,
         seed=row.seed,
         purpose=row.purpose,
-        policy=row.policy,
+        policy=intern(row.policy),
         round=row.round,
         station=row.station,
         verdict=verdict,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from enpire.errors import RecipeError
+from enpire.errors import RecipeError, TrainerKilledError
 from enpire.improvement import online_process
 from enpire.improvement import recipe as recipes
 from enpire.improvement.checkpoint import Checkpoint
@@ -44,7 +44,7 @@ SMALL = {
 FAILS = """
 from __future__ import annotations
 from dataclasses import dataclass
-from enpire.errors import RecipeError
+from enpire.errors import RecipeError, TrainerKilledError
 from enpire.improvement.recipes.best_of_n import BestOfLearner, BestOfN
 
 class Failing(BestOfLearner):
@@ -157,7 +157,7 @@ def test_one_that_is_killed_comes_to_the_same_weights(run: Run) -> None:
             process.hand_over(block(number))
         wait_for(process, kill_at)
         os.kill(process._process.pid, signal.SIGKILL)
-        with pytest.raises(RecipeError, match="exit code -9"):
+        with pytest.raises(TrainerKilledError, match="exit code -9"):
             wait_for(process, kill_at + 1)
         process.close()
     process = begun(run)

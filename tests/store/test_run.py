@@ -86,6 +86,9 @@ def test_arrays_beyond_what_fits_are_read_again(run: Run) -> None:
     reader = run._batches = BatchReader(run.folder, most_bytes=1)
     assert same(run.episodes(), made)
     assert len(reader._kept) == 1, "the others were let go"
+    run.let_go()
+    assert not reader._kept
+    assert same(run.episodes(), made)
 
 
 def test_a_stored_episode_is_one_as_any_other(run: Run) -> None:

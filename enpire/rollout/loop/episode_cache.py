@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 
 from enpire.environment import Controller, Job, StationBackend
 from enpire.policies import Policy, ProgramPolicy, load
@@ -11,8 +12,14 @@ from enpire.rollout.evaluation.statistics import estimate
 from enpire.store import Run
 from enpire.types import JUDGED, Episode, Estimate, Purpose
 
-MOST_BYTES = 256 << 20
-"""Of arrays of new episodes that stay in memory; the others are read from the store."""
+MOST_BYTES = 4 << 20
+"""Of arrays of new episodes that stay in memory; the others are read from the store.
+
+So much is some 800 episodes of a small task, soon full: a loop of days then holds what one of an
+hour does. With 256 MiB it grew by 11 KB an episode for some 50,000 of them.
+"""
+
+POLICIES = 4  # that stay in memory, those that were asked for last: incumbent, candidate, base
 
 
 class EpisodeCache:
@@ -34,8 +41,8 @@ class EpisodeCache:
         self._bytes = 0
         self._run = run
         self._acts = acts or (lambda policy, name: live_controller(policy, stations))
-        self._policies: dict[str, Policy] = {}
-        self._controllers: dict[str, Controller] = {}
+        self._latest_policies = lru_cache(POLICIES)(self._loaded)
+        self._latest_controllers = lru_cache(POLICIES)(self._acting)
 
     def read(self) -> None:
         """Take all episodes that are in the store, without their arrays."""
@@ -92,20 +99,23 @@ class EpisodeCache:
 
     def policy(self, name: str) -> Policy:
         """That the run has under this name."""
-        if name not in self._policies:
-            tensors, said = self._run.load_policy(name)
-            self._policies[name] = load(said, tensors)
-        return self._policies[name]
+        return self._latest_policies(name)
 
     def controller(self, name: str) -> Controller:
         """That has a policy act; for one that is a program, a process of its own each time."""
         if isinstance(self.policy(name), ProgramPolicy):
-            return self._acts(self.policy(name), name)
-        if name not in self._controllers:
-            self._controllers[name] = self._acts(self.policy(name), name)
-        return self._controllers[name]
+            return self._acting(name)
+        return self._latest_controllers(name)
+
+    def _loaded(self, name: str) -> Policy:
+        tensors, said = self._run.load_policy(name)
+        return load(said, tensors)
+
+    def _acting(self, name: str) -> Controller:
+        return self._acts(self.policy(name), name)
 
 
 def _bytes_of(episode: Episode) -> int:
-    """How much an episode's largest arrays take."""
-    return episode.observations.nbytes + episode.actions.nbytes + episode.pictures.nbytes
+    """How much an episode's largest arrays take, with what the verifier's cameras saw."""
+    seen = sum(frame.image.nbytes for frame in episode.verdict.frames)
+    return episode.observations.nbytes + episode.actions.nbytes + episode.pictures.nbytes + seen

@@ -216,10 +216,26 @@ class Loop:
         self._collections.note(number, collecting)
 
     def _learn(self, number: int, base: str) -> str:
-        """Collect while a learner learns from what is collected; returns its candidate's name."""
-        settings, recipe = self.settings, self._recipe(number)
+        """Collect while a learner learns from what is collected; returns its candidate's name.
+
+        A learner whose process was killed is begun once more, with all that it had been handed.
+        """
+        recipe, name = self._recipe(number), f"{POLICY}-{number}"
+        try:
+            candidate, latest = self._learned(number, recipe)
+        except TrainerKilledError as error:
+            text = f"{error}; another learns from the same episodes, from its checkpoint"
+            self._decisions.note(number, RETRIED, text, base, name)
+            self._online.close()
+            candidate, latest = self._learned(number, recipe)
+        text = keep(self.run_store, candidate, name, self._training_request(recipe, number, base))
+        self._decisions.note(number, "trained", f"{text}; {latest} of the latest", base, name)
+        return name
+
+    def _learned(self, number: int, recipe: ConfiguredRecipe) -> tuple[Candidate, Estimate]:
+        """What comes of a round's learner, and the success of its latest episodes."""
+        settings = self.settings
         live = self.stations.live or settings.delays.pace == REAL
-        seeds = stream(settings.seed, "collect", number)
         process, before = self._online.begun(number, recipe)
         collection = OnlineCollection(
             process,
@@ -229,7 +245,7 @@ class Loop:
             self._known.controller(self._decisions.base(number)),
             lambda policy: live_controller(policy, self.stations),
             number,
-            seeds,
+            stream(settings.seed, "collect", number),
             settings.rounds.collect,
             settings.evaluation.target,
             live,
@@ -242,12 +258,7 @@ class Loop:
         for error in errors:
             raise error
         process.ask_candidate(now=live)  # on the clock of the wall no station waits for learning
-        candidate = self._await_candidate(process.candidate)
-        name, asked = f"{POLICY}-{number}", self._training_request(recipe, number, base)
-        text = keep(self.run_store, candidate, name, asked)
-        text = f"{text}; {collection.recent} of the latest"
-        self._decisions.note(number, "trained", text, base, name)
-        return name
+        return self._await_candidate(process.candidate), collection.recent
 
     def _train(self, recipe: ConfiguredRecipe, number: int, parent: str) -> str:
         """A candidate, made beside the stations; they have the comparison's first episodes done.

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from enpire.evolution.experiments.experiment import ExperimentState
 from enpire.store import Run
 from tests.evolution.hostile.arena import needs_sandbox
 from tests.evolution.killable import CODED, PLAN
+from tests.processes import below, words_of
 
 KILLS = 30
 CHILDREN = ("enpire.improvement.worker", "policy_worker.py")  # and sandboxes of these
@@ -96,25 +96,3 @@ def counted_once(folder: Path) -> None:
         assert all(any(name in reason for name in named) for reason in failed), failed
         episodes = run.episodes(without=None)
         assert len({e.id for e in episodes}) == len(episodes)
-
-
-def below(pid: int) -> Iterator[tuple[int, str]]:
-    """All processes that this one has started, and those have, with their words."""
-    parents: dict[int, list[int]] = {}
-    for folder in Path("/proc").iterdir():
-        with suppress(OSError, ValueError):
-            own = int(folder.name)
-            stat = (folder / "stat").read_text()
-            parents.setdefault(int(stat.rpartition(")")[2].split()[1]), []).append(own)
-    waiting = list(parents.get(pid, []))
-    while waiting:
-        found = waiting.pop()
-        waiting += parents.get(found, [])
-        yield found, words_of(found)
-
-
-def words_of(pid: int) -> str:
-    """Its command line; empty for one that has ended."""
-    with suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-    return ""

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from enpire.environment import Job
 from enpire.errors import RecipeError
+from enpire.policies import ChunkPolicy, ChunkSpec, metadata
+from enpire.rollout.loop import episode_cache
 from enpire.rollout.loop.episode_cache import EpisodeCache
 from enpire.rollout.loop.episode_runner import EpisodeRunner
 from enpire.rollout.loop.state import LoopState
-from enpire.types import Episode, Purpose
+from enpire.store import Run
+from enpire.store.stored_episode import StoredEpisode
+from enpire.types import Episode, Frame, Purpose
+from tests.environment.reach import reach_stations
 from tests.store.samples import episode
 
 
@@ -70,3 +80,37 @@ def test_a_recipe_that_fails_meanwhile_is_told_of(runner: EpisodeRunner) -> None
 
     with pytest.raises(RecipeError, match="nothing to learn from"):
         runner.wait(look)
+
+
+@pytest.mark.parametrize("pictures", [0, 3])
+def test_what_is_recorded_is_held_without_arrays_and_pictures_once_it_is_much(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pictures: int
+) -> None:
+    monkeypatch.setattr(episode_cache, "MOST_BYTES", 5000)
+    stations: Any = None
+    frames = tuple(Frame(f"top{i}", np.zeros((40, 60, 3), np.uint8)) for i in range(pictures))
+    with Run.create(tmp_path / "run", {}) as run:
+        known = EpisodeCache(run, stations)
+        for name in "abcdefgh":
+            plain = episode(name, 10)
+            made = replace(plain, verdict=replace(plain.verdict, frames=frames))
+            run.add_episodes([made])
+            known.add(made)
+            whole = [e for e in known.episodes.values() if not isinstance(e, StoredEpisode)]
+            assert sum(map(episode_cache._bytes_of, whole)) <= 5000
+        assert list(known.episodes) == list("abcdefgh")
+        np.testing.assert_array_equal(known.episodes["a"].actions, episode("a", 10).actions)
+        assert any(isinstance(e, StoredEpisode) for e in known.episodes.values()) == (pictures > 0)
+
+
+def test_only_the_latest_policies_stay_in_memory(tmp_path: Path) -> None:
+    policy = ChunkPolicy(ChunkSpec("toy", 4, 2))
+    with Run.create(tmp_path / "run", {}) as run:
+        names = [f"policy-{number}" for number in range(episode_cache.POLICIES + 1)]
+        for name in names:
+            run.save_policy(name, policy.tensors(), metadata(policy))
+        known = EpisodeCache(run, reach_stations())
+        acted = [weakref.ref(known.controller(name)) for name in names]
+        gc.collect()
+        assert [each() is None for each in acted] == [True] + [False] * episode_cache.POLICIES
+        assert known.controller(names[1]) is acted[1]()

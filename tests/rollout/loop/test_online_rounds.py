@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from enpire.errors import EnpireError, RecipeError
+from enpire.errors import EnpireError, RecipeError, TrainerKilledError
 from enpire.improvement.checkpoint import TrainingState
 from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.training_process import TrainingRequest, recipe_inputs
@@ -28,10 +28,15 @@ COLLECTS = SETTINGS.but(max_pairs=2)  # what comes after a round's collection is
 
 
 class Grows:
-    """A learner whose policy moves faster with every block, whatever is in it."""
+    """A learner whose policy moves faster with every block, whatever is in it.
 
-    def __init__(self, start: float = SLOW, gain: float = 0.2, fails_after: int = 99) -> None:
-        self.start, self.gain, self.fails_after = start, gain, fails_after
+    It is killed so many times after a block; after that, or without that, it fails after one.
+    """
+
+    def __init__(
+        self, start: float = SLOW, gain: float = 0.2, fails_after: int = 99, killed: int = 0
+    ) -> None:
+        self.start, self.gain, self.fails_after, self.killed = start, gain, fails_after, killed
         self.first: list[int] = []
 
     def learner(self, given: RecipeInputs) -> GrowingTensors:
@@ -49,6 +54,9 @@ class GrowingTensors:
 
     def add(self, episodes: Sequence[Episode]) -> dict[str, float]:
         self.blocks.append([e.id for e in episodes])
+        if self.settings.killed and len(self.blocks) > 2:
+            self.settings.killed -= 1
+            raise TrainerKilledError("it was killed")
         if len(self.blocks) > self.settings.fails_after:
             raise RecipeError("the loss is nan")
         return {}
@@ -187,6 +195,36 @@ def test_a_learner_that_fails_leaves_the_incumbent_and_another_begins(
     assert "the loss is nan" in rejected[0].text
     assert [process.first for process in HereOnline.begun] == [1, 2]
     assert recipe.first[1] > recipe.first[0], "it has what the first one collected"
+
+
+def test_a_learner_that_is_killed_is_begun_again_to_the_same_weights_and_that_is_told(
+    tmp_path: Path, patient: None
+) -> None:
+    whole, hit = tmp_path / "whole", tmp_path / "hit"
+    for folder, killed in ((whole, 0), (hit, 1)):
+        go(folder, Moves(SLOW), Grows(killed=killed), rounds=2, settings=SETTINGS)
+    (note,) = notes(hit, "retried")
+    assert (note.round, note.candidate) == (1, "policy-1")
+    assert note.text.startswith("it was killed; another learns from the same episodes")
+    assert not notes(whole, "retried")
+    for number in (1, 2):
+        ids = [[e.id for e in collected(folder, number)] for folder in (whole, hit)]
+        assert ids[0] == ids[1]
+        assert speed_of(whole, f"policy-{number}") == speed_of(hit, f"policy-{number}")
+
+
+def test_a_learner_that_is_killed_twice_in_a_round_leaves_the_incumbent_and_the_loop_goes_on(
+    tmp_path: Path, patient: None
+) -> None:
+    folder = tmp_path / "run"
+    state = go(folder, Moves(SLOW), Grows(killed=2), rounds=2, settings=SETTINGS)
+    assert state.round == 2
+    (retried,), (rejected,) = notes(folder, "retried"), notes(folder, "rejected")
+    assert (retried.round, rejected.round) == (1, 1)
+    assert rejected.text == "round 1: it was killed"
+    with Run.open(folder) as run:
+        assert run.ledger.rounds()[0].policy == "policy-0"
+        assert run.ledger.policy("policy-2"), "another learned in the next round"
 
 
 def test_robots_are_not_kept_at_rounds_that_make_no_candidate(
