@@ -23,6 +23,7 @@ from enpire.json_text import parsed
 from enpire.types import FloatArray
 
 INFO, EPISODES = "meta/info.json", "meta/episodes"
+NOWHERE = "is not there: a dataset of a hub is downloaded first"
 VERSION = "v3."  # begins the `codebase_version` of what is read here
 DATA_PATH = "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
 INDEX, FRAME, EPISODE, TIME = "index", "frame_index", "episode_index", "timestamp"
@@ -182,7 +183,8 @@ def describe(folder: Path) -> Description:
     try:
         said = parsed(path.read_text("utf-8-sig"))
     except (FileNotFoundError, NotADirectoryError):
-        raise StoreError(f"{folder} holds no LeRobot dataset ({INFO})") from None
+        why = f"holds no LeRobot dataset ({INFO})" if folder.exists() else NOWHERE
+        raise StoreError(f"{folder} {why}") from None
     except (OSError, ValueError) as error:
         raise StoreError(f"{path} cannot be read: {error}") from error
     if not isinstance(said, dict) or not isinstance(said.get("features"), dict):

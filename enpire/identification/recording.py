@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
@@ -20,6 +21,9 @@ GAP = 3.0  # periods without a row, after which another recording begins
 REST = 0.02  # joints slower than this rest [rad/s]
 LEAST_MOTION = 0.01  # of an axis, in a recording that tells something [rad, m]
 AGAINST = -0.5  # correlation of an axis with what it is sent: a late one is above
+NPY = ".npy"  # ends the name of an array in an archive
+# What an archive may raise that is none, was cut off, is locked, or says that it is vast.
+BROKEN = (OSError, EOFError, ValueError, RuntimeError, MemoryError, zlib.error, zipfile.BadZipFile)
 COLUMNS = ("stamps", "sent", "position", "velocity", "effort", "age")
 
 
@@ -239,9 +243,18 @@ def _rests(stamps: FloatArray, position: FloatArray, velocity: FloatArray) -> in
     return int(resting[0]) if len(resting) else None
 
 
+def _array(data: bytes) -> FloatArray:
+    made: FloatArray = np.lib.format.read_array(BytesIO(data))  # type: ignore[no-untyped-call]
+    return made
+
+
 def _columns(path: Path) -> dict[str, FloatArray]:
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
-        raise StoreError(f"{path} cannot be read as a recording: {error}") from error
+        with zipfile.ZipFile(path) as archive:
+            return {
+                name.removesuffix(NPY): _array(archive.read(name))
+                for name in archive.namelist()
+                if name.endswith(NPY)
+            }
+    except BROKEN as error:
+        raise StoreError(f"{path} cannot be read as a recording (.npz): {error}") from error

@@ -15,10 +15,15 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 import threading
 
+from enpire.errors import UsageError
+
 VARIABLE = "ENPIRE_FAULT"
+
+ASKED = re.compile(rf"([a-z_*]+):(\d+\+?):(kill|MemoryError|{'|'.join(errno.errorcode.values())})")
 
 _turn = threading.Lock()
 _passed = 0
@@ -29,7 +34,10 @@ def fault_point(name: str) -> None:
     asked = os.environ.get(VARIABLE)
     if asked is None:
         return
-    at, number, what = asked.split(":")
+    found = ASKED.fullmatch(asked)
+    if found is None:
+        raise UsageError(f"{VARIABLE}={asked!s:.80} is no NAME:N:WHAT, as write:3:kill: unset it")
+    at, number, what = found.groups()
     if at not in (name, "*"):
         return
     global _passed

@@ -215,7 +215,7 @@ ALL = (
     one("a run whose ledger is none", ("show", "run"), "ledger", a_run("ledger.sqlite", b"x" * 99)),
     one("a dataset that is none", (*IMPORT, ".", "r", "--task", "zip_tie"), "no LeRobot dataset"),
     one("a dataset that is a file", (*IMPORT, "f", "r", "--task", "zip_tie"), "no LeR", file("f")),
-    one("no dataset", (*IMPORT, "no", "r", "--task", "zip_tie"), "no LeRobot dataset"),
+    one("no dataset", (*IMPORT, "no", "r", "--task", "zip_tie"), "no is not there: a dataset of"),
     one("names without =", (*IMPORT, ".", "r", "--task", "x", "--rename", "a"), "THEIRS=OURS"),
     one("a run that is a dataset", (*IMPORT, "d", "d", "--task", TOY), "and is no run", a_dataset),
     one("a run that is a file", (*IMPORT, "d", "d/f", "--task", TOY), "a file is where", a_dataset),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import zipfile
+from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +42,33 @@ def motion(name: str, words: str, ends: str = REFUSED, **changed: Any) -> Input:
     return Input(f"motion: {name}", give, words, ends)
 
 
+def archive(name: str, content: Callable[[bytes], bytes], words: str) -> Input:
+    """An entry: a file in place of a recording, made of a good one."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        good = BytesIO()
+        np.savez_compressed(good, **GOOD)  # type: ignore[arg-type]
+        (folder / "a.npz").write_bytes(content(good.getvalue()))
+        return TAKEN, f"{len(read([folder / 'a.npz'], 'so101')[0])} rows"
+
+    return Input(f"motion in a file: {name}", give, words)
+
+
+def array() -> bytes:
+    """One array in a file of its own."""
+    made = BytesIO()
+    np.save(made, MOVED)
+    return made.getvalue()
+
+
+def zipped(name: str, data: bytes) -> bytes:
+    """A file in an archive."""
+    made = BytesIO()
+    with zipfile.ZipFile(made, "w") as file:
+        file.writestr(name, data)
+    return made.getvalue()
+
+
 def pictures(name: str, said: str, words: str, ends: str = REFUSED) -> Input:
     """An entry: what is said of pictures, of which `000.png` and `001.png` are there."""
 
@@ -61,6 +91,13 @@ ONE = '{"picture": "000.png", "position": [0, 0]}'
 NOWHERE = "where no axis is: rad or m are needed, no degrees"
 ALL = (
     motion("as it should be", "50 rows", TAKEN),
+    archive("of no bytes", lambda _: b"", "cannot be read as a recording .* not a zip file"),
+    archive("of one array", lambda _: array(), "cannot be read as a recording .* not a zip file"),
+    archive("of text", lambda _: b"stamp,sent", "not a zip file"),
+    archive("cut off", lambda data: data[:-50], "not a zip file"),
+    archive("damaged", lambda data: data[:90] + bytes(99) + data[189:], "cannot be read as a rec"),
+    archive("of other files", lambda _: zipped("a.txt", b"hi"), "a.npz"),
+    archive("of half an array", lambda _: zipped("stamps.npy", b"\x93NUMPY"), "reading magic"),
     motion("nothing moves", "nothing moves in .*a.npz: no axis by 0.01", position=MOVED * 0 + 0.3),
     motion("stamps in ms", "rows are 10 s apart: .* no ms", stamps=TIMES * 1000),
     motion("stamps in ns", "rows are 1e.07 s apart: .* no ns", stamps=TIMES * 1e9),
@@ -90,7 +127,7 @@ ALL = (
     at("truths", "[true, false]", f"taken at True, {NOWHERE}"),
     at("degrees", "[90.0, -120.0]", f"taken at 90.0, {NOWHERE}"),
     at("1e300", "[1e300, 0]", NOWHERE),
-    at("400 digits", f"[1{'0' * 400}, 0]", NOWHERE),
+    at("400 digits", f"[1{'0' * 400}, 0]", "a number has 401 digits"),
     at("a number", "3", "has 3, not 2"),
     at("an axis too few", "[0]", "has 1 axes, not 2"),
     pictures(
