@@ -19,7 +19,7 @@ So much is some 800 episodes of a small task, soon full: a loop of days then hol
 hour does. With 256 MiB it grew by 11 KB an episode for some 50,000 of them.
 """
 
-POLICIES = 4  # that stay in memory, those that were asked for last: incumbent, candidate, base
+POLICIES = 3  # that stay in memory, those that were asked for last: incumbent, candidate, base
 
 
 class EpisodeCache:
