@@ -83,7 +83,7 @@ def add_options(parser: Parser) -> None:
         for name in names:
             _add_setting(group, name)
     parser.add_argument(
-        "--port", type=port, default=0, metavar="N", help="of the page that --helper serves"
+        "--port", type=port, default=0, metavar="N", help="port of the page that --helper serves"
     )
     parser.gathers = (RECIPE, FIRST, HELPER)
     parser.add_argument_group(

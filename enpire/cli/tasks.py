@@ -29,7 +29,7 @@ def run(options: Namespace) -> int:
     for name in names:
         pack = find("tasks", name)
         folder = pack.folder
-        both = "  (--from start)" if (folder / FROM_START).is_file() else ""
+        both = "  (--begin start)" if (folder / FROM_START).is_file() else ""
         signed = f"  ({said})" if (said := standing(pack)) else ""
         certified = f"  ({certificate_state(folder)})"
         print(f"{name:<{width}}  {first_line(folder / 'task.py')}{both}{certified}{signed}")

@@ -128,7 +128,7 @@ def open_stations(order: Order, stations: int, threads: int = 0) -> StationBacke
     task = order.task
     if task.startswith(GYM) and task.endswith(AT_START):
         raise UsageError(
-            f"--from start is for a task pack; {task.removesuffix(AT_START)} has one start"
+            f"--begin start is for a task pack; {task.removesuffix(AT_START)} has one start"
         )
     if task.startswith(GYM) and sets_joints(task):
         raise UsageError(

@@ -41,7 +41,7 @@ class PlaceOptions(TypedDict, total=False):
     """The place where episodes are run, and who helps there; by default twins on this machine.
 
     Attributes:
-        begin: Where a task begins that has two starts (`--from` on the command line).
+        begin: Where a task begins that has two starts (`--begin` on the command line).
         cluster: Address of a Ray cluster: `auto`, `HOST:PORT` or `ray://HOST:PORT`.
         station: Station files of the arms to run on.
         confirm_motion: The arms may move.

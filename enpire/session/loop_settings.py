@@ -47,9 +47,13 @@ EVERYDAY = [each.name for of in options().values() for each in of if each.metada
 """Settings that the short help lists."""
 
 BUDGETS: dict[str, tuple[Callable[[str], Any], str, str]] = {
-    "max_time": (duration, "TIME", "on the clock, all starts of the run together: 90s, 30m, 10h"),
-    "max_robot_hours": (more_than_zero, "HOURS", "robot time before sealed evaluations"),
-    "max_rounds": (natural, "N", "rounds of collect, train, compare"),
+    "max_time": (
+        duration,
+        "TIME",
+        "time on the clock, all starts of the run together: 90s, 30m, 10h",
+    ),
+    "max_robot_hours": (more_than_zero, "HOURS", "robot time; sealed evaluations do not count"),
+    "max_rounds": (natural, "N", "rounds to run: collect, train, compare"),
 }
 
 

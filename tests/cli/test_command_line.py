@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import json
 import os
 import re
@@ -21,6 +22,7 @@ import pytest
 from enpire.cli import main
 from enpire.cli.command_line import INTERRUPTED
 from enpire.cli.helpers.summary import resume_command
+from enpire.cli.options.parser import Parser
 from enpire.cli.verbs import VERBS
 from enpire.session.loop_settings import SETTINGS, flag
 from enpire.store import Run
@@ -523,3 +525,18 @@ def test_reader_that_leaves_early_is_no_error() -> None:
     with os.fdopen(write, "wb") as gone:
         done = subprocess.run([sys.executable, "-c", code], stdout=gone, stderr=subprocess.PIPE)
     assert b"Traceback" not in done.stderr
+
+
+def test_where_a_task_begins_may_still_be_said_by_its_old_name(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for verb in ("loop", "eval", "collect"):
+        module, _ = VERBS[verb]
+        parser = Parser(verb, "")
+        importlib.import_module(f"enpire.cli.{module}").add_options(parser)
+        policy = ["--policy", "random"] if verb == "eval" else []
+        words = ["--task", "zip_tie", *policy]
+        assert parser.parse_args([*words, "--from", "start"]).begin == "start"
+        assert "--begin start" in capsys.readouterr().err
+        assert parser.parse_args([*words, "--begin", "start"]).begin == "start"
+        assert not capsys.readouterr().err

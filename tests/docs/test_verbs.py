@@ -24,4 +24,4 @@ def test_the_page_of_verbs_is_the_parsers(made: str) -> None:
 def test_every_verb_has_its_place(made: str) -> None:
     lines = made.splitlines()
     assert all(f"## enpire {verb}" in lines for verb in VERBS)
-    assert "| `--max-robot-hours HOURS` | robot time before sealed evaluations |" in lines
+    assert "| `--max-robot-hours HOURS` | robot time; sealed evaluations do not count |" in lines

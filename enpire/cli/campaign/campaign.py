@@ -25,7 +25,14 @@ from enpire.cli.helpers.json_lines import json_lines
 from enpire.cli.helpers.pack_signing import say_unsigned
 from enpire.cli.helpers.report_file import report_line
 from enpire.cli.helpers.summary import program
-from enpire.cli.options.parser import Parser, add_trust, options_given, print_notes, task_asked
+from enpire.cli.options.parser import (
+    Parser,
+    add_begin,
+    add_trust,
+    options_given,
+    print_notes,
+    task_asked,
+)
 from enpire.cli.options.tracking import add_tracking, require_tracking
 from enpire.errors import StoreError, UsageError
 from enpire.option_values import duration, more_than_zero, natural, positive, tokens
@@ -90,11 +97,11 @@ OPTIONS = SETTINGS | {
 """As options: a campaign's comparisons all have one limit."""
 
 BUDGETS: dict[str, tuple[Callable[[str], Any], str, str]] = {
-    "max_time": (duration, "TIME", "on the clock, all starts together: 90s, 30m, 10h"),
-    "max_robot_hours": (more_than_zero, "HOURS", "robot time before sealed evaluations"),
-    "max_tokens": (tokens, "N", "of all agents' models"),
-    "max_dollars": (more_than_zero, "X", "of all agents' models"),
-    "max_experiments": (natural, "N", "that begin"),
+    "max_time": (duration, "TIME", "time on the clock, all starts together: 90s, 30m, 10h"),
+    "max_robot_hours": (more_than_zero, "HOURS", "robot time; sealed evaluations do not count"),
+    "max_tokens": (tokens, "N", "tokens of all agents' models together"),
+    "max_dollars": (more_than_zero, "X", "cost of all agents' models together"),
+    "max_experiments": (natural, "N", "experiments to begin"),
 }
 
 ONCE = ("agents", "recipe", "repertoire", "prompt", "without", "run")
@@ -115,8 +122,9 @@ def add_options(parser: Parser) -> None:
         action="append",
         default=[],
         help="take over what was found out in another run, and the recipes kept there, as text and "
-        "code; or start, phase: where the task begins, as for a loop (both may be given)",
+        "code",
     )
+    add_begin(parser)
     parser.add_argument(
         "--agents", metavar="KIND:N,...", help=f"who proposes experiments (default {TEAM})"
     )
@@ -184,7 +192,8 @@ def _run(options: Namespace) -> int:
     require_tracking(options)
     given = options_given(options, OF_CAMPAIGN)
     limits = options_given(options, BUDGETS)
-    options.begin, learned = _origins(options.origins)
+    begin, learned = _origins(options.origins)
+    options.begin = options.begin or begin
     others = {name: getattr(options, name) for name in ONCE}
     if options.resume is None:
         return _begin(options, given, limits, learned)
@@ -199,14 +208,16 @@ def _run(options: Namespace) -> int:
 
 
 def _origins(said: Sequence[str]) -> tuple[str | None, Path | None]:
-    """Where the task begins, and the run to take over from."""
+    """Where the task begins, as that was said before there was `--begin`, and the run."""
     begins = [text for text in said if text in STARTS]
     runs = [text for text in said if text not in STARTS]
     if len(begins) > 1 or len(runs) > 1:
-        raise UsageError("--from takes one run, and one of start and phase")
+        raise UsageError("--from takes one run")
+    for text in begins:
+        print(f"--from {text} is called --begin {text} now", file=sys.stderr)
     for text in runs:
         if not Path(text).is_dir():
-            raise UsageError(f"--from {text} is no run's folder; a task begins at start or phase")
+            raise UsageError(f"--from {text} is no run's folder")
     return (begins[0] if begins else None), (Path(runs[0]) if runs else None)
 
 

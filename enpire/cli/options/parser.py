@@ -27,6 +27,20 @@ class _HelpAll(argparse.Action):
         parser.exit()
 
 
+class _OldFrom(argparse.Action):
+    """`--from` where it is `--begin` now."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        print(f"--from {values} is called --begin {values} now", file=sys.stderr)
+        namespace.begin = values
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that raises UsageError, and knows the nearest option.
 
@@ -125,17 +139,24 @@ def _expanded(word: str) -> str:
 
 
 def add_start(parser: argparse._ActionsContainer) -> None:
-    """`--from`, for `task_asked`."""
+    """`--begin`, for `task_asked`; `--from`, as it was called, goes with 0.3."""
+    add_begin(parser)
     parser.add_argument(
-        "--from",
-        dest="begin",
+        "--from", dest="begin", choices=STARTS, action=_OldFrom, help=argparse.SUPPRESS
+    )
+
+
+def add_begin(parser: argparse._ActionsContainer) -> None:
+    """`--begin`, for `task_asked`."""
+    parser.add_argument(
+        "--begin",
         choices=STARTS,
-        help="the start of the whole task, or just before its hard phase (default)",
+        help="at the start of the whole task, or just before its hard phase (default)",
     )
 
 
 def task_asked(options: argparse.Namespace, default: str = "") -> str:
-    """What `--task` and `--from` say together, as `find` takes it; default: without `--task`."""
+    """What `--task` and `--begin` say together, as `find` takes it; default: without `--task`."""
     return task_from(options.task or default, options.begin or "")
 
 

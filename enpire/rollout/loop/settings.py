@@ -48,9 +48,11 @@ def _setting(default: Any, read: Callable[[str], Any], help: str, *, everyday: b
 class EnvironmentSettings:
     """Where episodes run."""
 
-    robots: int = _setting(4, positive, "stations that hold an episode at one time", everyday=True)
+    robots: int = _setting(4, positive, "stations; each runs one episode at a time", everyday=True)
     reset: str = _setting(
-        "fast", reset_mode, "fast: written into the twin; physical: by the task's skills"
+        "fast",
+        reset_mode,
+        "how a scene is reset; fast: written into the twin; physical: by the task's skills",
     )
     world: str = _setting(
         "", str, "a world pack in place of the task's: another bench, an identified station"
@@ -67,25 +69,31 @@ class FirstPolicySettings:
     """What a loop begins with, and how policies act."""
 
     policy: str = _setting(
-        "", str, "begin with this one: RUN[:NAME], or a folder of LeRobot's", everyday=True
+        "", str, "begin with this policy: RUN[:NAME], or a folder of LeRobot's", everyday=True
     )
     demonstrations_of: str = _setting(
-        "", str, "begin with those of this run, or of enpire import's", everyday=True
+        "",
+        str,
+        "begin with the demonstrations of this run, or of what enpire import made",
+        everyday=True,
     )
     demonstrations: int = _setting(
-        40, positive, "seed demonstrations; none beside what is begun with", everyday=True
+        40,
+        positive,
+        "demonstrations that the task's demonstrator gives first; none beside the two above",
+        everyday=True,
     )
     demonstration_starts: str = _setting(
         SPREAD,
         choice_of_starts,
-        "where they begin: spread, far apart, so that few show much; or as they are drawn",
+        "where demonstrations begin; spread: far apart, so that few show much; drawn: at random",
     )
     first_recipe: str = _setting("bc", str, "how the demonstrations make the first policy")
     start_episodes: int = _setting(200, positive, "episodes that measure the first policy")
     execute: int = _setting(
         8,
         of_a_chunk,
-        "of a chunk's 8 actions that are carried out before the policy is asked again",
+        "actions of a chunk of 8 that are carried out before the policy is asked again",
     )
     history: int = _setting(
         3,
@@ -106,9 +114,9 @@ class RoundSettings:
         "how a round improves the policy; A,B,C: one round each, then C",
         everyday=True,
     )
-    collect: int = _setting(300, positive, "episodes a round, with exploration")
+    collect: int = _setting(300, positive, "episodes that a round collects, with exploration")
     exploration: float = _setting(0.3, share, "chance that a chunk is varied")
-    abort: bool = _setting(False, bool, "end collection episodes early that are hopeless")
+    abort: bool = _setting(False, bool, "end episodes of a collection early that are hopeless")
     staleness: int = _setting(
         0,
         no_or_one,
@@ -116,7 +124,9 @@ class RoundSettings:
         "for training; 1 with --pace real",
     )
     collect_share: float = _setting(
-        0.0, part, "of robot time that it then has beside an evaluation; 0: what is idle"
+        0.0,
+        part,
+        "share of robot time that this collection gets beside an evaluation; 0: idle stations only",
     )
     recipe_settings: dict[str, str] = field(default_factory=dict)
 
@@ -142,9 +152,9 @@ class EvaluationSettings:
     max_pairs: int = _setting(
         0,
         number_or_auto,
-        "undecided pairs that keep the incumbent, 3 times as many if the candidate is promising; "
-        "auto: 100, or more where the incumbent is good: enough for an even chance to show that "
-        "half of its failures are gone",
+        "pairs after which an undecided comparison keeps the incumbent, 3 times as many if the "
+        "candidate is promising; auto: 100, or more where the incumbent is good: enough for an "
+        "even chance to show that half of its failures are gone",
     )
     alpha: float = _setting(0.05, level, "chance that a candidate that is no better is promoted")
 
@@ -163,7 +173,11 @@ class VisionSettings:
     vary_looks: bool = _setting(
         False, bool, "in these pictures light, colours and cameras are each episode's own"
     )
-    verify: str = _setting("sensors", verifier, "by sensors, or by cameras where the task can be")
+    verify: str = _setting(
+        "sensors",
+        verifier,
+        "what a verdict is made from: sensors, or cameras where the task has them",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,13 +202,15 @@ class DelaySettings:
         "free: twins as fast as they can be; real: on the clock on the wall, with the following",
     )
     reset_time: float = _setting(
-        0.0, spell, "that a reset takes longer, on average; 8s with --pace real"
+        0.0, spell, "mean time that a reset takes longer; 8s with --pace real"
     )
-    latency: float = _setting(0.0, spell, "until a verdict is there; 0.3s with --pace real")
+    latency: float = _setting(0.0, spell, "time until a verdict is there; 0.3s with --pace real")
     fault_every: float = _setting(
         0.0, spell, "mean time between failures of a station; 30m with --pace real"
     )
-    repair_time: float = _setting(0.0, spell, "mean time until it works again; 1m with --pace real")
+    repair_time: float = _setting(
+        0.0, spell, "mean time until a station works again; 1m with --pace real"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +218,12 @@ class LoopSettings:
     """What a loop is asked for; times in seconds. Made by `of`, from the settings' names."""
 
     task: str
-    seed: int = _setting(0, seed_number, "of everything random but the sealed seeds", everyday=True)
+    seed: int = _setting(
+        0,
+        seed_number,
+        "random seed; sealed seeds are always new, whatever it is",
+        everyday=True,
+    )
     environment: EnvironmentSettings = EnvironmentSettings()
     first: FirstPolicySettings = field(default_factory=FirstPolicySettings)
     rounds: RoundSettings = field(default_factory=RoundSettings)
