@@ -19,6 +19,7 @@ from typing import Any
 import torch
 
 from enpire.errors import EnpireError, RecipeError
+from enpire.freed_memory import give_back
 from enpire.improvement.checkpoint import Checkpoint, TrainingState, digest
 from enpire.improvement.online import OnlineLearner, OnlineRecipe
 from enpire.improvement.training_process import LOG, TrainingRequest, recipe_inputs, request_from
@@ -93,6 +94,7 @@ def learned(
     for said in chain(candidates, asked):
         if "candidate" in said:
             yield publish_candidate(folder, learner.candidate())
+            give_back()
             continue
         numbers = learner.add(_episodes_of(run, said["block"]))
         run.let_go()  # a learner keeps what it learns from

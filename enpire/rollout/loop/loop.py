@@ -15,6 +15,7 @@ from itertools import islice
 
 from enpire.environment import Job, Operator, ResetMode, StationBackend, Tasked
 from enpire.errors import EnpireError, PolicyError, RecipeError, TrainerKilledError
+from enpire.freed_memory import give_back
 from enpire.improvement.collection import caught
 from enpire.improvement.online import is_online
 from enpire.improvement.recipe import Candidate, ConfiguredRecipe
@@ -431,6 +432,7 @@ class Loop:
                 wall_s=self.budget.elapsed,
             )
         )
+        give_back()
 
     def _make_incumbent(self, name: str) -> None:
         self.state.incumbent = name
