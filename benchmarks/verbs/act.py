@@ -11,7 +11,11 @@ from enpire.option_values import positive
 def add_options(parser: Parser) -> None:
     """The options of `enpire bench act`."""
     parser.add_argument_group("act").add_argument(
-        "--answers", type=positive, default=200, metavar="N", help="of a turn, default 200"
+        "--answers",
+        type=positive,
+        default=200,
+        metavar="N",
+        help="answers to time in a turn (default 200)",
     )
 
 

@@ -16,12 +16,18 @@ TASK = "pick_cube"
 def add_options(parser: Parser) -> None:
     """Those of `dash` alone."""
     group = parser.add_argument_group("dash")
-    group.add_argument("--pairs", type=positive, default=8, metavar="N", help="of loops, default 8")
+    group.add_argument(
+        "--pairs",
+        type=positive,
+        default=8,
+        metavar="N",
+        help="pairs of loops, one watched and one not (default 8)",
+    )
     group.add_argument(
         "--in-turn",
         action="store_true",
-        help="one loop after the other: on a machine with nothing else to do, time on the clock "
-        "counts too",
+        help="run one loop after the other, so that time on the clock counts too: for a "
+        "machine with nothing else to do",
     )
 
 

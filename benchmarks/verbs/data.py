@@ -15,12 +15,25 @@ from enpire.option_values import positive
 def add_options(parser: Parser) -> None:
     """The options of `enpire bench data`."""
     group = parser.add_argument_group("data")
-    group.add_argument("--run", type=Path, metavar="RUN", help="one with pictures (--images)")
     group.add_argument(
-        "--episodes-read", type=positive, default=40, metavar="N", help="successes, default 40"
+        "--run",
+        type=Path,
+        metavar="RUN",
+        help="run with pictures to read (made with --images); needed",
     )
     group.add_argument(
-        "--samples", type=positive, default=640, metavar="N", help="of an epoch, default 640"
+        "--episodes-read",
+        type=positive,
+        default=40,
+        metavar="N",
+        help="successful episodes to read (default 40)",
+    )
+    group.add_argument(
+        "--samples",
+        type=positive,
+        default=640,
+        metavar="N",
+        help="samples of an epoch (default 640)",
     )
 
 

@@ -26,21 +26,36 @@ def add_options(parser: Parser) -> None:
         "--cases",
         default="so101,fr3,pick_cube",
         metavar="A,B",
-        help="robots, or tasks with an object; default so101,fr3,pick_cube",
+        help="robots to fit, or tasks with an object (default so101,fr3,pick_cube)",
     )
-    group.add_argument("--draws", type=positive, default=10, metavar="N", help="default 10")
     group.add_argument(
-        "--motion-s", type=more_than_zero, default=12.0, metavar="S", help="length, default 12"
+        "--draws",
+        type=positive,
+        default=10,
+        metavar="N",
+        help="draws of hidden parameters for each case (default 10)",
+    )
+    group.add_argument(
+        "--motion-s",
+        type=more_than_zero,
+        default=12.0,
+        metavar="S",
+        help="length of the motion [s] (default 12)",
     )
     group.add_argument(
         "--evaluations",
         type=natural,
         default=100,
         metavar="N",
-        help="motions judged in the search for the one that is played, default 100; 0: random",
+        help="motions to compare in the search for the one that is played; 0: take a random "
+        "one (default 100)",
     )
     group.add_argument(
-        "--fits-in", type=Path, metavar="DIR", default=Path("runs/fit"), help="of all draws"
+        "--fits-in",
+        type=Path,
+        metavar="DIR",
+        default=Path("runs/fit"),
+        help="folder of all draws (default runs/fit)",
     )
 
 

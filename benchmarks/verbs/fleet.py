@@ -22,9 +22,18 @@ EPISODES = {"start_episodes": 60, "collect": 100, "sealed_episodes": 100}
 def add_options(parser: Parser) -> None:
     """The options of `enpire bench fleet`."""
     group = parser.add_argument_group("fleet")
-    group.add_argument("--stations", metavar="A,B", default="1,2,4,8", help="default 1,2,4,8")
     group.add_argument(
-        "--runs-in", type=Path, metavar="DIR", default=Path("runs/fleet"), help="of all runs"
+        "--stations",
+        metavar="A,B",
+        default="1,2,4,8",
+        help="numbers of stations to compare (default 1,2,4,8)",
+    )
+    group.add_argument(
+        "--runs-in",
+        type=Path,
+        metavar="DIR",
+        default=Path("runs/fleet"),
+        help="folder of all runs (default runs/fleet)",
     )
 
 

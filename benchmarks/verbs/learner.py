@@ -12,12 +12,16 @@ def add_options(parser: Parser) -> None:
     """The options of `enpire bench learner`."""
     group = parser.add_argument_group("learner")
     group.add_argument(
-        "--gradient-steps", type=positive, default=100, metavar="N", help="of a turn, default 100"
+        "--gradient-steps",
+        type=positive,
+        default=100,
+        metavar="N",
+        help="gradient steps in a turn (default 100)",
     )
     group.add_argument(
         "--compile",
         action="store_true",
-        help="also the bare loop through torch.compile, which takes minutes to begin",
+        help="measure the bare loop through torch.compile too, which takes minutes to begin",
     )
 
 

@@ -16,14 +16,18 @@ def add_options(parser: Parser) -> None:
     """Those of `loop` alone."""
     group = parser.add_argument_group("loop")
     group.add_argument(
-        "--images", type=natural, default=0, metavar="N", help="that policies see [px]; default 0"
+        "--images",
+        type=natural,
+        default=0,
+        metavar="N",
+        help="width and height of the pictures that policies see [px]; 0: none (default 0)",
     )
     group.add_argument(
         "--whole",
         type=duration,
         metavar="TIME",
-        help="a loop as it is by default, for so long on the clock, not a short one that is "
-        "nearly all episodes",
+        help="run a loop with its usual settings for this time on the clock, not a short one"
+        " that is nearly all episodes",
     )
 
 

@@ -25,23 +25,23 @@ def add_options(parser: Parser) -> None:
         "--size",
         choices=("tiny", "full"),
         default="tiny",
-        help="of a SmolVLA with random weights, where no --policy DIR is given; default tiny",
+        help="size of a SmolVLA with random weights, used without --policy DIR (default tiny)",
     )
     group.add_argument(
-        "--batch", type=positive, default=8, metavar="N", help="samples a step, default 8"
+        "--batch", type=positive, default=8, metavar="N", help="samples in a step (default 8)"
     )
     group.add_argument(
-        "--steps", type=positive, default=20, metavar="N", help="of a block, default 20"
+        "--steps", type=positive, default=20, metavar="N", help="steps in a block (default 20)"
     )
     group.add_argument(
-        "--calls", type=positive, default=50, metavar="N", help="answers of a block, default 50"
+        "--calls", type=positive, default=50, metavar="N", help="answers in a block (default 50)"
     )
     group.add_argument(
         "--workers",
         type=natural,
         default=min(4, os.cpu_count() or 1),
         metavar="N",
-        help="processes of LeRobot's loader, default 4, or as many as there are cores",
+        help="processes of LeRobot's loader (default: 4, or the number of cores if smaller)",
     )
 
 

@@ -54,41 +54,78 @@ is that of cloning (`bc:policy=flow`), and says nothing of what they learn furth
 def add_options(parser: Parser) -> None:
     """The options of `enpire bench recipes`."""
     group = parser.add_argument_group("recipes")
-    group.add_argument("--tasks", metavar="A,B", default=TASKS, help=f"default {TASKS}")
+    group.add_argument(
+        "--tasks", metavar="A,B", default=TASKS, help=f"tasks to run (default {TASKS})"
+    )
     group.add_argument(
         "--recipes",
         metavar="A,B",
-        help="default all that go on from what bc makes; a+b is a schedule, a:lr=3e-4 has a "
-        "setting, a:abort ends hopeless episodes early, a:first=flow begins at a flow",
-    )
-    group.add_argument("--seeds", metavar="A,B", default="0,1,2", help="default 0,1,2")
-    group.add_argument(
-        "--folder", type=Path, metavar="DIR", default=Path("runs/recipes"), help="of all runs"
+        help="recipes to compare: a+b is a schedule, a:lr=3e-4 has a setting, a:abort ends "
+        "hopeless episodes early, a:first=flow begins at a flow (default: all that go "
+        "on from what bc makes)",
     )
     group.add_argument(
-        "--max-time", type=duration, metavar="TIME", default=2700.0, help="a run's, default 45m"
+        "--seeds",
+        metavar="A,B",
+        default="0,1,2",
+        help="seeds to run each recipe with (default 0,1,2)",
     )
     group.add_argument(
-        "--max-robot-hours", type=more_than_zero, metavar="H", default=5.0, help="default 5"
+        "--folder",
+        type=Path,
+        metavar="DIR",
+        default=Path("runs/recipes"),
+        help="folder of all runs (default runs/recipes)",
     )
-    group.add_argument("--max-rounds", type=natural, metavar="N", help="default no limit")
-    group.add_argument("--collect", type=positive, metavar="N", help="a round, default the loop's")
-    group.add_argument("--episodes", type=positive, metavar="N", default=300, help="default 300")
+    group.add_argument(
+        "--max-time",
+        type=duration,
+        metavar="TIME",
+        default=2700.0,
+        help="longest time of a run on the clock (default 45m)",
+    )
+    group.add_argument(
+        "--max-robot-hours",
+        type=more_than_zero,
+        metavar="H",
+        default=5.0,
+        help="robot time of a run [hours] (default 5)",
+    )
+    group.add_argument(
+        "--max-rounds", type=natural, metavar="N", help="most rounds of a run (default: no limit)"
+    )
+    group.add_argument(
+        "--collect",
+        type=positive,
+        metavar="N",
+        help="episodes that a round collects (default: the loop's)",
+    )
+    group.add_argument(
+        "--episodes",
+        type=positive,
+        metavar="N",
+        default=300,
+        help="episodes of a sealed evaluation (default 300)",
+    )
     group.add_argument(
         "--retried",
         type=natural,
         metavar="N",
         default=100,
-        help="episodes with retries, for pass@8 of the last policy: default 100",
+        help="episodes with retries, for pass@8 of the last policy (default 100)",
     )
     group.add_argument(
-        "--stop-after", type=duration, metavar="TIME", help="of the bench; again: goes on"
+        "--stop-after",
+        type=duration,
+        metavar="TIME",
+        help="time after which the bench stops; the same command goes on later (default: "
+        "when all is done)",
     )
     group.add_argument(
         "--write",
         type=Path,
         metavar="FILE.md",
-        help="the table; plots, and FILE.json of finished runs, beside",
+        help="file for the table; plots, and FILE.json of finished runs, go beside it",
     )
 
 

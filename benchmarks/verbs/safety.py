@@ -18,15 +18,23 @@ def add_options(parser: Parser) -> None:
     """Those of `safety` alone."""
     group = parser.add_argument_group("safety")
     group.add_argument(
-        "--trials", type=positive, default=TRIALS, metavar="N", help=f"of each; default {TRIALS}"
+        "--trials",
+        type=positive,
+        default=TRIALS,
+        metavar="N",
+        help=f"trials of each fault (default {TRIALS})",
     )
     group.add_argument(
-        "--priority", type=natural, default=0, metavar="P", help="SCHED_FIFO, 1 to 99; default none"
+        "--priority",
+        type=natural,
+        default=0,
+        metavar="P",
+        help="real-time priority of the supervisor, SCHED_FIFO 1 to 99 (default none)",
     )
     group.add_argument(
         "--wire",
         choices=("ros2",),
-        help="instead, how much later setpoints arrive in ROS 2 than a bare publisher's",
+        help="measure instead how much later setpoints arrive in ROS 2 than a bare publisher's",
     )
 
 

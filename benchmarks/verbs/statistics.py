@@ -13,14 +13,18 @@ def add_options(parser: Parser) -> None:
     """The options of `enpire bench statistics`, and of `enpire bench selection`."""
     group = parser.add_argument_group("statistics, selection")
     group.add_argument(
-        "--runs", type=positive, default=10_000, metavar="N", help="simulated, default 10000"
+        "--runs",
+        type=positive,
+        default=10_000,
+        metavar="N",
+        help="comparisons to simulate, or searches for selection (default 10000)",
     )
     group.add_argument(
         "--loops",
         type=positive,
         default=100,
         metavar="N",
-        help="simulated whole loops for each true success rate, default 100",
+        help="whole loops to simulate for each true success rate (default 100)",
     )
 
 

@@ -14,23 +14,30 @@ def add_options(parser: Parser) -> None:
     """The options of `enpire bench store`."""
     group = parser.add_argument_group("store")
     group.add_argument(
-        "--written", type=positive, default=32, metavar="N", help="episodes of a turn, default 32"
+        "--written",
+        type=positive,
+        default=32,
+        metavar="N",
+        help="episodes to write in a turn (default 32)",
     )
     group.add_argument(
         "--picture-size",
         type=natural,
         default=0,
         metavar="PX",
-        help="of two cameras; default 0, no pictures. With any, LeRobot is left out",
+        help="width and height of the pictures of two cameras [px]; 0: no pictures; others "
+        "leave LeRobot out (default 0)",
     )
     group.add_argument(
-        "--no-lerobot", action="store_true", help="leave it out, for it takes by far the longest"
+        "--no-lerobot",
+        action="store_true",
+        help="leave out LeRobot, which takes by far the longest",
     )
     group.add_argument(
         "--disk",
         type=Path,
         metavar="FOLDER",
-        help="one on the disk that is measured (default: where temporary files are)",
+        help="folder on the disk to measure (default: where temporary files are)",
     )
 
 

@@ -8,6 +8,7 @@ from argparse import Namespace
 from pathlib import Path
 from types import ModuleType
 
+from enpire.cli.options.episodes import add_robots
 from enpire.cli.options.parser import Parser, add_start, print_json, task_asked
 from enpire.errors import UsageError
 from enpire.option_values import more_than_zero, positive, seed_number
@@ -17,6 +18,7 @@ from enpire.session.threads import leave_cores_to_physics
 
 IN_CHECKOUT = (Path(__file__).parents[2] / "benchmarks" / "verbs").is_dir()  # not in wheels
 TWIN = """\
+Measure how well a part of the harness does on this machine.
 twin: closed-loop steps a second of a fleet of twins, with policy, verification and recording, as a
 fraction of raw mj_step in C on as many threads, from the same states, in the same run."""
 OTHERS = """
@@ -95,31 +97,44 @@ def add_options(parser: Parser) -> None:
         metavar="SUBJECT",
         help="what to measure: " + ", ".join(SUBJECTS if IN_CHECKOUT else ["twin"]),
     )
-    parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
-    parser.add_argument("--json", action="store_true", help="print the result as the last line")
+    add_robots(parser)
+    parser.add_argument("--json", action="store_true", help="print the result last, as JSON")
     group = parser.add_argument_group("twin")
-    fleet = "; fleet: pin_box; dash: pick_cube" if IN_CHECKOUT else ""
-    group.add_argument("--task", metavar="NAME", help=f"default zip_tie{fleet}")
+    others = " for twin, pin_box for fleet, else pick_cube" if IN_CHECKOUT else ""
+    group.add_argument("--task", metavar="NAME", help=f"task to run (default zip_tie{others})")
     add_start(group)
     group.add_argument(
         "--policy",
         metavar="RUN[:NAME]",
-        help="of a run (default: random small motions)"
-        + ("; policy: a folder that LeRobot wrote" if IN_CHECKOUT else ""),
+        help="policy of a run that acts"
+        + ("; for policy: a folder that LeRobot wrote" if IN_CHECKOUT else "")
+        + " (default: random small motions)",
     )
-    group.add_argument("--blocks", type=positive, default=15, metavar="N", help="default 15")
     group.add_argument(
-        "--block-s", type=more_than_zero, default=1.4, metavar="S", help="length, default 1.4"
+        "--blocks", type=positive, default=15, metavar="N", help="blocks to measure (default 15)"
     )
-    group.add_argument("--seed", type=seed_number, default=0, metavar="N", help="default 0")
+    group.add_argument(
+        "--block-s",
+        type=more_than_zero,
+        default=1.4,
+        metavar="S",
+        help="length of a block [s] (default 1.4)",
+    )
+    group.add_argument(
+        "--seed",
+        type=seed_number,
+        default=0,
+        metavar="N",
+        help="random seed of the bench (default 0)",
+    )
     if IN_CHECKOUT:
         parser.add_argument(
             "--turns",
             type=positive,
             default=5,
             metavar="N",
-            help="of each side of act, learner, start, stations, store and vector; loops of loop; "
-            "default 5",
+            help="turns of each side of act, learner, start, stations, store and vector; loops "
+            "of loop (default 5)",
         )
         for name in WITH_OPTIONS:
             _subject(name).add_options(parser)

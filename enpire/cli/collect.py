@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from enpire.cli.helpers.pack_signing import say_unsigned
 from enpire.cli.options.backends import add_arms, backend_of
+from enpire.cli.options.episodes import add_robots, add_seed
 from enpire.cli.options.parser import (
     Parser,
     add_start,
@@ -21,7 +22,7 @@ from enpire.cli.options.parser import (
     task_asked,
 )
 from enpire.errors import UsageError
-from enpire.option_values import HANDS, PAGE, SCRIPT, hands, port, positive, seed_number
+from enpire.option_values import HANDS, PAGE, SCRIPT, hands, port, positive
 from enpire.packs.finder import GYM
 from enpire.session.backends import Backend
 from enpire.session.graphics import choose_graphics
@@ -48,38 +49,53 @@ Record a person's episodes, on twins in real time or on stations with arms: at a
 on this machine, by keys or by a gamepad. With --policy, a policy acts and the person takes over by
 touching a key, and gives back; where past episodes are there to learn from (--learn-from), stations
 ask for the person when a failure is foreseen, one after the other. Who acted is kept of every
-period. --teleop lerobot:TYPE has a leader arm or a pad of LeRobot's in the person's hands too;
---teleop script the task's script in the person's place, as fast as it goes."""
+period. --teleop lerobot:TYPE puts a leader arm or a pad of LeRobot's into the person's hands;
+--teleop script lets the task's script act in the person's place, as fast as it goes."""
 
 TELEOP = "--teleop."  # begins settings of a teleoperator
 
 
 def add_options(parser: Parser) -> None:
     """The options of `enpire collect`."""
-    parser.add_argument("--task", metavar="NAME", help="a task; by default the policy's")
+    parser.add_argument(
+        "--task",
+        metavar="NAME",
+        help="task to record: its name or its folder (default: the policy's)",
+    )
     add_start(parser)
     parser.add_argument(
         "--teleop",
         type=hands,
         metavar="WHOSE",
         default=PAGE[0],
-        help=f"whose hands (default keyboard): {HANDS}",
+        help=f"whose hands move the arm (default keyboard): {HANDS}",
     )
-    parser.add_argument("--run", type=Path, metavar="DIR", help="of a new run, or one to add to")
-    parser.add_argument("--episodes", type=positive, default=10, metavar="N", help="default 10")
     parser.add_argument(
-        "--policy", metavar="RUN[:NAME]", help="acts until somebody takes over; as in enpire eval"
+        "--run",
+        type=Path,
+        metavar="DIR",
+        help="folder of a new run, or of one to add to (default: a new one in runs/)",
+    )
+    parser.add_argument(
+        "--episodes", type=positive, default=10, metavar="N", help="episodes to record (default 10)"
+    )
+    parser.add_argument(
+        "--policy",
+        metavar="RUN[:NAME]",
+        help="policy that acts until somebody takes over, as in enpire eval",
     )
     parser.add_argument(
         "--learn-from",
         type=Path,
         metavar="RUN",
-        help="episodes that failures are learned to be foreseen from (default: the policy's run)",
+        help="run whose episodes teach when a failure is foreseen (default: the policy's run)",
     )
-    parser.add_argument("--robots", type=positive, default=1, metavar="N", help="default 1")
-    parser.add_argument("--seed", type=seed_number, metavar="N", help="the same seeds each time")
-    parser.add_argument("--port", type=port, default=0, metavar="N", help="of the page")
-    parser.add_argument("--json", action="store_true", help="print the result as the last line")
+    add_robots(parser, 1)
+    add_seed(parser)
+    parser.add_argument(
+        "--port", type=port, default=0, metavar="N", help="port of the page (default: any free one)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result last, as JSON")
     add_arms(parser)
     parser.gathers = (TELEOP,)
     parser.add_argument_group(

@@ -22,7 +22,7 @@ looks for such scripts:
 
 def add_options(parser: Parser) -> None:
     """The options of `enpire completion`."""
-    parser.add_argument("shell", choices=SHELLS)
+    parser.add_argument("shell", choices=SHELLS, help="shell to print the script for")
 
 
 def run(options: Namespace) -> int:

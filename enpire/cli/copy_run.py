@@ -9,14 +9,16 @@ from enpire.cli.options.parser import Parser
 from enpire.session.progress_bar import progress_bar
 
 DESCRIPTION = """\
-Copies a run as it is now, also one that a process writes to: what it recorded before the copy began
+Copy a run as it is now, also one that a process writes to: what it recorded before the copy began
 is in it. The copy is checked as enpire fsck does; it ends with 1 where there is damage."""
 
 
 def add_options(parser: Parser) -> None:
     """The options of `enpire copy`."""
-    parser.add_argument("run", type=Path, metavar="RUN", help="folder of a run")
-    parser.add_argument("target", type=Path, metavar="DIR", help="a new or an empty folder")
+    parser.add_argument("run", type=Path, metavar="RUN", help="folder of the run to copy")
+    parser.add_argument(
+        "target", type=Path, metavar="DIR", help="folder of the copy; a new or an empty one"
+    )
 
 
 def run(options: Namespace) -> int:

@@ -11,10 +11,10 @@ from enpire.option_values import port
 from enpire.session.graphics import choose_graphics
 
 DESCRIPTION = """\
-A page in the browser that grows with a run: stations now, success against robot-hours, rounds or
-experiments, the log, a search over episodes; of a folder its runs, side by side. It reads the
-ledger and never writes it. Pausing and stopping need the token that is printed at the start.
-/metrics is for Prometheus. Ctrl-C ends it; the runs go on."""
+Serve a page for the browser that grows with a run: stations now, success against robot-hours,
+rounds or experiments, the log, a search over episodes. Of a folder it shows the runs, side by side.
+It reads the ledger and never writes it. Pausing and stopping need the token that is printed at the
+start. /metrics is for Prometheus. Ctrl-C ends it; the runs go on."""
 
 PORT = 8321
 
@@ -30,15 +30,22 @@ def add_options(parser: Parser) -> None:
         help="a run, or a folder of runs (default runs)",
     )
     parser.add_argument(
-        "--port", type=port, default=PORT, metavar="N", help=f"default {PORT}; 0: any"
+        "--port",
+        type=port,
+        default=PORT,
+        metavar="N",
+        help=f"port of the page; 0: any free one (default {PORT})",
     )
     parser.add_argument(
         "--host",
         default="127.0.0.1",
         metavar="ADDRESS",
-        help="to be reached by: another than this machine alone sees nothing without the token",
+        help="address to listen at; any but this machine's own shows nothing without the token "
+        "(default 127.0.0.1)",
     )
-    parser.add_argument("--read-only", action="store_true", help="no controls")
+    parser.add_argument(
+        "--read-only", action="store_true", help="leave out the controls that pause and stop"
+    )
 
 
 def run(options: Namespace) -> int:

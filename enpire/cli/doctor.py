@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from enpire.observe.machine import MachineCheck
 
 DESCRIPTION = """\
-Looks at all that enpire may need here: graphics, GPU, ROS 2, cameras, serial ports, the sandbox,
+Look at all that enpire may need here: graphics, GPU, ROS 2, cameras, serial ports, the sandbox,
 the disk, real-time rights, the clock. Nothing moves and nothing is switched on. A note is about
-what works without; it ends with 1 where something is bad."""
+what need not be there; it ends with 1 where something is bad."""
 
 
 def add_options(parser: Parser) -> None:
@@ -30,9 +30,9 @@ def add_options(parser: Parser) -> None:
         type=Path,
         default=Path("."),
         metavar="DIR",
-        help="where runs are to lie: its disk is measured (default: here)",
+        help="folder where runs will lie; its disk is measured (default: here)",
     )
-    parser.add_argument("--json", action="store_true", help="print one object")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(options: Namespace) -> int:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from argparse import Namespace
 from dataclasses import fields
-from pathlib import Path
 
 from enpire.cli.options.backends import add_arms, add_cluster, backend_of
+from enpire.cli.options.episodes import add_episodes_folder, add_robots, add_seed, add_verifier
 from enpire.cli.options.menagerie import add_menagerie, use_menagerie
 from enpire.cli.options.parser import Parser, add_start, add_trust, options_given, print_json
 from enpire.cli.options.recovery import add_recovery
-from enpire.option_values import RANDOM, positive, seed_number, spell
+from enpire.option_values import RANDOM, positive, spell
 from enpire.session.audience import PERSON
 from enpire.session.graphics import choose_graphics
 from enpire.session.loop_settings import SETTINGS
@@ -29,41 +29,47 @@ def add_options(parser: Parser) -> None:
         "--policy",
         required=True,
         metavar="RUN[:NAME]",
-        help=f"a run's best policy, or one by name; a folder of LeRobot's; ws://HOST:PORT; "
-        f"FILE.py; or {RANDOM}",
+        help="policy to measure: a run's best, or one by name; a folder of LeRobot's; "
+        f"ws://HOST:PORT; FILE.py; or {RANDOM}",
     )
-    parser.add_argument("--episodes", type=positive, default=200, metavar="N", help="default 200")
-    parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
+    parser.add_argument(
+        "--episodes", type=positive, default=200, metavar="N", help="episodes to run (default 200)"
+    )
+    add_robots(parser)
     parser.add_argument(
         "--attempts",
         type=positive,
         default=1,
         metavar="K",
-        help="that an episode may make, the next from where a failed one has led: success at the "
-        "first and by the last, pass@1 and pass@K (default 1)",
+        help="attempts that an episode may make, each from where the last one failed: "
+        "success at the first and by the last, pass@1 and pass@K (default 1)",
     )
-    parser.add_argument("--seed", type=seed_number, metavar="N", help="the same seeds each time")
-    parser.add_argument("--task", metavar="NAME", help="another task than the run's; or gym:ENV_ID")
+    add_seed(parser)
+    parser.add_argument(
+        "--task", metavar="NAME", help="task to measure at (default: the run's); or gym:ENV_ID"
+    )
     add_start(parser)
     for name in ("python", "success", "reset", "world"):  # that a run may have as well
-        read, _, line = SETTINGS[name]
+        read, default, line = SETTINGS[name]
+        line += f" (default {default})" if default else ""
         parser.add_argument(f"--{name}", type=read, metavar="NAME", help=line)
     parser.add_argument(
         "--inference-time",
         type=spell,
         default=0.0,
         metavar="TIME",
-        help="that a chunk takes, as 0.2s: the last one goes on meanwhile (default none)",
+        help="time that a chunk takes to compute, as 0.2s: the last one goes on meanwhile "
+        "(default none)",
     )
-    read, _, line = SETTINGS["verify"]
-    parser.add_argument("--verify", type=read, default="sensors", metavar="WITH", help=line)
+    add_verifier(parser)
     parser.add_argument(
         "--vary-looks",
         action="store_true",
-        help="a policy that sees is shown light, colours and cameras of each episode's own",
+        help="vary light, colours and cameras from episode to episode, for a policy that "
+        "sees by cameras",
     )
-    parser.add_argument("--run", type=Path, metavar="DIR", help="keep the episodes here")
-    parser.add_argument("--json", action="store_true", help="print the result as the last line")
+    add_episodes_folder(parser)
+    parser.add_argument("--json", action="store_true", help="print the result last, as JSON")
     add_cluster(parser)
     add_menagerie(parser)
     add_arms(parser)

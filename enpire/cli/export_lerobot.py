@@ -31,23 +31,28 @@ PURPOSES = ("demonstration", "collection", "evaluation")
 
 def add_options(parser: Parser) -> None:
     """The options of `enpire export lerobot`."""
-    parser.add_argument("run", type=Path, metavar="RUN")
-    parser.add_argument("folder", type=Path, metavar="DIR", help="of the dataset; a new one")
+    parser.add_argument("run", type=Path, metavar="RUN", help="folder of the run to export")
+    parser.add_argument("folder", type=Path, metavar="DIR", help="folder of the dataset; a new one")
     parser.add_argument(
         "--purpose",
         choices=PURPOSES,
         action="append",
-        help="only these; may be given again (default all)",
+        help="export only episodes of this purpose; may be given again (default all)",
     )
-    parser.add_argument("--successes", action="store_true", help="only what the verifier passed")
+    parser.add_argument(
+        "--successes", action="store_true", help="export only episodes that the verifier passed"
+    )
     parser.add_argument(
         "--images",
         type=natural,
         metavar="N",
-        help="width and height of what policies see by cameras [px]; 0: none (default: the run's)",
+        help="width and height of the camera pictures that policies see [px]; 0: none "
+        "(default: the run's)",
     )
     parser.add_argument(
-        "--video", action="store_true", help="pictures as videos: smaller, not quite what was seen"
+        "--video",
+        action="store_true",
+        help="write pictures as videos, which are smaller and not quite what was seen",
     )
     add_trust(parser)
 

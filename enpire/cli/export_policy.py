@@ -18,9 +18,15 @@ steered, specialist) --base writes what it stands on; the network beside it acts
 
 def add_options(parser: Parser) -> None:
     """The options of `enpire export policy`."""
-    parser.add_argument("policy", metavar="RUN[:NAME]", help="a run's best policy, or one by name")
-    parser.add_argument("folder", type=Path, metavar="DIR", help="a new one")
-    parser.add_argument("--base", action="store_true", help="what the policy stands on")
+    parser.add_argument(
+        "policy", metavar="RUN[:NAME]", help="policy to export: a run's best, or one by name"
+    )
+    parser.add_argument("folder", type=Path, metavar="DIR", help="folder to write; a new one")
+    parser.add_argument(
+        "--base",
+        action="store_true",
+        help="export the policy of LeRobot's that this policy stands on",
+    )
 
 
 def run(options: Namespace) -> int:

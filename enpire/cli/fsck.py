@@ -15,19 +15,20 @@ if TYPE_CHECKING:
     from enpire.store.fsck import Damage
 
 DESCRIPTION = """\
-Holds every file, hash, row, policy, promotion and sealed evaluation of a run against each other. A
-line for each damage: the file, what is wrong, what to do. It ends with 1 where there is any."""
+Hold every file, hash, row, policy, promotion and sealed evaluation of a run against each other.
+It prints a line for each damage: the file, what is wrong, what to do. It ends with 1 if there is
+any."""
 
 
 def add_options(parser: Parser) -> None:
     """The options of `enpire fsck`."""
-    parser.add_argument("run", type=Path, metavar="RUN", help="folder of a run")
+    parser.add_argument("run", type=Path, metavar="RUN", help="folder of the run to check")
     parser.add_argument(
         "--repair",
         action="store_true",
-        help="make rows again from the batches; what nothing explains moves to lost/",
+        help="make lost rows again from the batches; move what nothing explains to lost/",
     )
-    parser.add_argument("--json", action="store_true", help="print one object")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(options: Namespace) -> int:

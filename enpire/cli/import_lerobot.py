@@ -35,28 +35,37 @@ AGAIN = 4  # stations on which episodes are carried out again
 
 def add_options(parser: Parser) -> None:
     """The options of `enpire import lerobot`."""
-    parser.add_argument("dataset", type=Path, metavar="DIR", help="of the dataset")
+    parser.add_argument("dataset", type=Path, metavar="DIR", help="folder of the dataset")
     parser.add_argument("run", type=Path, metavar="RUN", help="folder of the new run")
-    parser.add_argument("--task", required=True, metavar="NAME", help="a task, or gym:ENV_ID")
+    parser.add_argument(
+        "--task",
+        required=True,
+        metavar="NAME",
+        help="task that the episodes demonstrate, or gym:ENV_ID",
+    )
     add_start(parser)
     parser.add_argument(
-        "--python", default="", metavar="PATH", help="interpreter of the environment's own workers"
+        "--python",
+        default="",
+        metavar="PATH",
+        help="gym:ENV_ID: run the environment with this interpreter, VENV/bin/python",
     )
     parser.add_argument(
         "--images",
         type=natural,
         default=0,
         metavar="N",
-        help="with its pictures, for policies that see by cameras: N x N of each [px]",
+        help="width and height to which pictures are brought, for policies that see by "
+        "cameras [px]; 0: none are taken (default 0)",
     )
     parser.add_argument(
-        "--world", default="", metavar="NAME", help="a world pack in place of the task's"
+        "--world", default="", metavar="NAME", help="world pack to use in place of the task's"
     )
     meaning = parser.add_argument_group("what the dataset does not say")
     meaning.add_argument(
         "--accept-names",
         action="store_true",
-        help="entries are the task's, in its order, whatever the dataset calls them",
+        help="take entries as the task's, in its order, whatever the dataset calls them",
     )
     meaning.add_argument(
         "--by-name", action="store_true", help="put entries in the task's order by their names"
@@ -66,8 +75,8 @@ def add_options(parser: Parser) -> None:
         type=_renamed,
         default={},
         metavar="THEIRS=OURS,...",
-        help="what entries and cameras are called there and here; entries are then put in order "
-        "by name. COLUMN:THEIRS=OURS is of one column alone",
+        help="rename entries and cameras from the dataset's names to the task's, and put "
+        "entries in order by name; COLUMN:THEIRS=OURS renames in one column alone",
     )
     meaning.add_argument(
         "--fps",
@@ -80,26 +89,27 @@ def add_options(parser: Parser) -> None:
         "--success-column",
         default="",
         metavar="NAME",
-        help="which says whether an episode was a success; `all`: each of them was "
+        help="column that says whether an episode was a success; `all`: each of them was "
         "(default `success` or `next.success`)",
     )
     meaning.add_argument(
-        "--clip", action="store_true", help="actions beyond [-1, 1] are taken as full ones"
+        "--clip", action="store_true", help="take actions beyond [-1, 1] as full ones"
     )
     meaning.add_argument(
         "--accept-motion",
         action="store_true",
-        help="actions may move what is seen the other way than the task's do",
+        help="accept actions that move what is seen the other way than the task's do",
     )
     units = meaning.add_mutually_exclusive_group()
     units.add_argument(
-        "--degrees", action="store_true", help="joint positions are in degrees (use_degrees)"
+        "--degrees", action="store_true", help="read joint positions as degrees (use_degrees)"
     )
     units.add_argument(
         "--calibration",
         default="",
         metavar="FILE",
-        help="joint positions go from -100 to 100: what lerobot-calibrate wrote of the arm",
+        help="read joint positions as -100 to 100, by the file that lerobot-calibrate wrote "
+        "for the arm",
     )
 
 

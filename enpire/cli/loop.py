@@ -54,17 +54,24 @@ def add_options(parser: Parser) -> None:
     """The options of `enpire loop`."""
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument(
-        "--task", metavar="NAME", help="a task: its name or its folder, or gym:ENV_ID"
+        "--task",
+        metavar="NAME",
+        help="task that the policy learns: its name or its folder, or gym:ENV_ID",
     )
     what.add_argument(
         "--resume", metavar="RUN", type=Path, help="go on with a run, under its own settings"
     )
     add_start(parser)
-    parser.add_argument("--run", metavar="DIR", type=Path, help="folder of the new run")
+    parser.add_argument(
+        "--run",
+        metavar="DIR",
+        type=Path,
+        help="folder of the new run (default: a new one in runs/)",
+    )
     parser.add_argument(
         "--json",
         action="store_true",
-        help="events as lines of JSON on stdout, the result last; all else goes to stderr",
+        help="print events as lines of JSON on stdout, the result last; all else goes to stderr",
     )
     add_tracking(parser)
     add_cluster(parser)
@@ -83,7 +90,11 @@ def add_options(parser: Parser) -> None:
         for name in names:
             _add_setting(group, name)
     parser.add_argument(
-        "--port", type=port, default=0, metavar="N", help="port of the page that --helper serves"
+        "--port",
+        type=port,
+        default=0,
+        metavar="N",
+        help="port of the page that --helper serves (default: any free one)",
     )
     parser.gathers = (RECIPE, FIRST, HELPER)
     parser.add_argument_group(

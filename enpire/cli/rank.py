@@ -8,11 +8,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from enpire.cli.options.episodes import add_episodes_folder, add_robots, add_seed, add_verifier
 from enpire.cli.options.parser import Parser, add_trust, print_json
 from enpire.errors import EnpireError, UsageError
-from enpire.option_values import positive, seed_number
+from enpire.option_values import positive
 from enpire.session.graphics import choose_graphics
-from enpire.session.loop_settings import SETTINGS
 from enpire.session.progress_bar import counted
 from enpire.session.threads import leave_cores_to_physics
 
@@ -32,16 +32,21 @@ def add_options(parser: Parser) -> None:
         "policies",
         nargs="+",
         metavar="RUN[:NAME]",
-        help="a run's best policy, or one by name; or a folder of LeRobot's",
+        help="policies to compare: a run's best, or one by name; or a folder of LeRobot's",
     )
-    parser.add_argument("--episodes", type=positive, default=200, metavar="N", help="default 200")
-    parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
-    parser.add_argument("--task", metavar="NAME", help="of policies that belong to no run")
-    parser.add_argument("--seed", type=seed_number, metavar="N", help="the same seeds each time")
-    read, _, line = SETTINGS["verify"]
-    parser.add_argument("--verify", type=read, default="sensors", metavar="WITH", help=line)
-    parser.add_argument("--run", type=Path, metavar="DIR", help="keep the episodes here")
-    parser.add_argument("--json", action="store_true", help="print the result as the last line")
+    parser.add_argument(
+        "--episodes",
+        type=positive,
+        default=200,
+        metavar="N",
+        help="episodes to run with each policy (default 200)",
+    )
+    add_robots(parser)
+    parser.add_argument("--task", metavar="NAME", help="task of the policies that belong to no run")
+    add_seed(parser)
+    add_verifier(parser)
+    add_episodes_folder(parser)
+    parser.add_argument("--json", action="store_true", help="print the result last, as JSON")
     add_trust(parser)
 
 

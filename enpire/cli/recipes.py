@@ -14,16 +14,20 @@ from enpire.packs.finder import unknown
 from enpire.session.progress_bar import progress_bar
 
 DESCRIPTION = """\
-The recipes that improve a policy, a line each. `enpire recipes show NAME` says what one does and
-which settings it has; NAME may be a file of your own, ./mine.py."""
+List the recipes that improve a policy, a line each. `enpire recipes show NAME` says what one does
+and which settings it has; NAME may be a file of your own, ./mine.py."""
 
 ACTIONS = ["show"]
 
 
 def add_options(parser: Parser) -> None:
     """The options of `enpire recipes`."""
-    parser.add_argument("action", nargs="?", metavar="show", help="one of them")
-    parser.add_argument("recipe", nargs="?", metavar="NAME", help="its name or its file")
+    parser.add_argument(
+        "action", nargs="?", metavar="show", help="show one recipe instead of listing all"
+    )
+    parser.add_argument(
+        "recipe", nargs="?", metavar="NAME", help="recipe to show: its name or its file"
+    )
 
 
 def run(options: Namespace) -> int:

@@ -9,41 +9,44 @@ from pathlib import Path
 
 from enpire.cli.options.menagerie import add_menagerie, use_menagerie
 from enpire.cli.options.parser import Parser, add_start, task_asked
+from enpire.cli.options.view import add_view
 from enpire.errors import StoreError, UsageError
-from enpire.option_values import any_number, distance, positive, seed_number
+from enpire.option_values import any_number, seed_number
 from enpire.session.progress_bar import progress_bar
 
 DESCRIPTION = """\
-A picture of a task's twin in the middle of a demonstration, without a display (EGL). The view is
-around what the task tracks, or a camera of the world."""
+Draw a picture of a task's twin in the middle of a demonstration, without a display (EGL). The view
+is of what the task tracks, or from a camera of the world."""
 
 
 def add_options(parser: Parser) -> None:
     """The options of `enpire render`."""
-    parser.add_argument("task", metavar="TASK", help="a task: its name or its folder")
+    parser.add_argument("task", metavar="TASK", help="task to draw: its name or its folder")
     add_start(parser)
     add_menagerie(parser)
-    parser.add_argument("picture", type=Path, metavar="FILE.png")
+    parser.add_argument("picture", type=Path, metavar="FILE.png", help="picture to write")
     parser.add_argument(
-        "--seed", type=seed_number, default=0, metavar="N", help="initial condition"
+        "--seed",
+        type=seed_number,
+        default=0,
+        metavar="N",
+        help="seed of the initial condition (default 0)",
     )
     parser.add_argument(
         "--at",
         type=any_number,
         default=1.5,
         metavar="S",
-        help="time in the demonstration (default 1.5); 0 its beginning, -1 the start of the reset",
-    )
-    parser.add_argument("--camera", default="", metavar="NAME", help="a camera of the world")
-    parser.add_argument("--distance", type=distance, default=0.7, metavar="M", help="default 0.7")
-    parser.add_argument(
-        "--azimuth", type=any_number, default=162.0, metavar="DEG", help="default 162"
+        help="time in the demonstration [s]; 0: its beginning, -1: the start of the reset "
+        "(default 1.5)",
     )
     parser.add_argument(
-        "--elevation", type=any_number, default=-20.0, metavar="DEG", help="default -20"
+        "--camera",
+        default="",
+        metavar="NAME",
+        help="camera of the world to look through (default: a view of what is tracked)",
     )
-    parser.add_argument("--width", type=positive, default=1280, metavar="N", help="default 1280")
-    parser.add_argument("--height", type=positive, default=800, metavar="N", help="default 800")
+    add_view(parser, 0.7, 1280, 800)
 
 
 def run(options: Namespace) -> int:

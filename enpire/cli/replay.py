@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enpire.cli.options.parser import Parser
+from enpire.cli.options.view import add_view
 from enpire.errors import StoreError, UsageError
-from enpire.option_values import any_number, distance, natural, positive
+from enpire.option_values import any_number, natural
 from enpire.session.graphics import choose_graphics
 from enpire.session.progress_bar import counted, progress_bar
 
@@ -27,65 +28,75 @@ SPEED = 1.5  # of a loop's picture, to what happened
 STILL = 0.6  # that the last picture of a video stays [s]
 
 DESCRIPTION = """\
-A recorded episode of a twin, carried out again from its seed and actions: in MuJoCo's viewer, or
-without a display with any of the following. It is held against what was recorded. --rerun and
---mcap take any episode: one that cannot be carried out again has no pictures of the scene.
---failures makes one sheet of all failures of a policy, and --loop a moving picture of the loop: the
-same scenes under its first policy and its best. --live watches a station of a loop that runs."""
+Carry a recorded episode of a twin out again from its seed and actions, and show it: in MuJoCo's
+viewer, or without a display with any of the following. It is held against what was recorded.
+--rerun and --mcap take any episode: one that cannot be carried out again has no pictures of the
+scene. --failures makes one sheet of all failures of a policy. --loop makes a moving picture of the
+loop: the same scenes under its first policy and its best. --live watches a station of a loop that
+runs."""
 
 
 def add_options(parser: Parser) -> None:
     """The options of `enpire replay`."""
     parser.add_argument("run", type=Path, metavar="RUN", help="folder of a run, running or not")
     parser.add_argument(
-        "episode", nargs="?", metavar="EPISODE", help="its id, or the beginning or end of it"
+        "episode",
+        nargs="?",
+        metavar="EPISODE",
+        help="id of the episode, or the beginning or the end of the id",
     )
-    parser.add_argument("--video", type=Path, metavar="OUT.mp4", help="a video of it")
+    parser.add_argument(
+        "--video", type=Path, metavar="OUT.mp4", help="write a video of the episode"
+    )
     parser.add_argument(
         "--rerun",
         type=Path,
         metavar="OUT.rrd",
-        help="all that is known of it, for Rerun's viewer (extra: rerun)",
+        help="write all that is known of the episode, for Rerun's viewer (extra: rerun)",
     )
     parser.add_argument(
         "--mcap",
         type=Path,
         metavar="OUT.mcap",
-        help="the same for Foxglove, with its own schemas (extra: foxglove)",
+        help="write the same for Foxglove, with its own schemas (extra: foxglove)",
     )
     parser.add_argument(
         "--failures",
         type=Path,
         metavar="OUT.png",
-        help=f"one sheet of how evaluations of a policy failed, the {MOST} latest",
+        help=f"write one sheet of how evaluations of a policy failed, the {MOST} latest",
     )
     parser.add_argument(
         "--loop",
         type=Path,
         metavar="OUT.webp",
-        help="a moving picture of the whole loop, first policy to last",
+        help="write a moving picture of the whole loop, from the first policy to the last",
     )
     parser.add_argument(
         "--live",
         action="store_true",
-        help="a station of a loop that runs: in the viewer, or with --video until Ctrl-C",
+        help="watch a station of a loop that runs: in the viewer, or with --video until Ctrl-C",
     )
     parser.add_argument(
-        "--station", type=natural, default=0, metavar="N", help="which one, with --live (default 0)"
+        "--station",
+        type=natural,
+        default=0,
+        metavar="N",
+        help="number of the station that --live watches (default 0)",
     )
-    parser.add_argument("--policy", metavar="NAME", help="whose failures (default: the best one's)")
-    parser.add_argument("--distance", type=distance, metavar="M", default=0.5)
-    parser.add_argument("--azimuth", type=any_number, metavar="DEG", default=162.0)
-    parser.add_argument("--elevation", type=any_number, metavar="DEG", default=-20.0)
+    parser.add_argument(
+        "--policy",
+        metavar="NAME",
+        help="policy whose failures --failures shows (default: the best one)",
+    )
+    add_view(parser, 0.5, 960, 600)
     parser.add_argument(
         "--lift",
         type=any_number,
         metavar="M",
         default=0.04,
-        help="look above what is tracked (default 0.04)",
+        help="height above the tracked objects at which the camera looks [m] (default 0.04)",
     )
-    parser.add_argument("--width", type=positive, metavar="N", default=960)
-    parser.add_argument("--height", type=positive, metavar="N", default=600)
 
 
 def run(options: Namespace) -> int:

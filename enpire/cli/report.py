@@ -13,26 +13,26 @@ from enpire.session.graphics import choose_graphics
 from enpire.session.progress_bar import progress_bar
 
 DESCRIPTION = """\
-One HTML file on a run: the answer first, success against robot-hours, stations, failures with
-frames and margins, where it fails, the verifier, experiments of a campaign, safety events. It needs
-no other file and no network. Every loop and campaign writes it by itself when it ends."""
+Write one HTML file on a run: the answer first, success against robot-hours, stations, failures with
+frames and margins, where it fails, the verifier, experiments of a campaign, safety events. The file
+needs no other one and no network. Every loop and campaign writes it by itself when it ends."""
 
 
 def add_options(parser: Parser) -> None:
     """The options of `enpire report`."""
     parser.add_argument("run", type=Path, metavar="RUN", help="folder of a run, running or not")
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE.html", help=f"(default RUN/{FILE})"
+        "-o", "--output", type=Path, metavar="FILE.html", help=f"file to write (default RUN/{FILE})"
     )
     parser.add_argument(
         "--pdf",
         action="store_true",
-        help="print it to a PDF beside it, too, by a Chromium or Chrome that is installed",
+        help="print the page to a PDF beside it too, with a Chromium or Chrome that is installed",
     )
     parser.add_argument(
         "--no-frames",
         action="store_true",
-        help="do not carry failures out again for pictures of them",
+        help="leave out pictures of failures, which are carried out again for them",
     )
 
 

@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from enpire.cli.options.parser import Parser
 
-DESCRIPTION = "The robots that can be found, a line each."
+DESCRIPTION = "List the robots that can be found, a line each."
 
 
 def add_options(parser: Parser) -> None:

@@ -8,13 +8,20 @@ from pathlib import Path
 from enpire.cli.options.parser import Parser, print_json
 from enpire.session.progress_bar import counted
 
-DESCRIPTION = "The runs in a folder: task, state, success of the best policy, robot-hours."
+DESCRIPTION = "List the runs in a folder: task, state, success of the best policy, robot-hours."
 
 
 def add_options(parser: Parser) -> None:
     """The options of `enpire list`."""
-    parser.add_argument("folder", nargs="?", type=Path, default=Path("runs"), metavar="DIR")
-    parser.add_argument("--json", action="store_true", help="print one object")
+    parser.add_argument(
+        "folder",
+        nargs="?",
+        type=Path,
+        default=Path("runs"),
+        metavar="DIR",
+        help="folder of the runs (default runs)",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(options: Namespace) -> int:

@@ -24,25 +24,30 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "policy",
         metavar="RUN[:NAME]",
-        help="a run's best policy, or one by name; a folder of LeRobot's",
+        help="policy to serve: a run's best, or one by name; a folder of LeRobot's",
     )
     parser.add_argument(
         "--host",
         default="127.0.0.1",
         metavar="ADDRESS",
-        help="to be reached by, default 127.0.0.1; any other needs --token",
+        help="address to listen at; any but the default needs --token (default 127.0.0.1)",
     )
     parser.add_argument(
         "--token",
         action="store_true",
-        help="answer who shows a token alone: that in ENPIRE_POLICY_TOKEN, or a new one, printed",
+        help="answer only clients that show a token: that in ENPIRE_POLICY_TOKEN, or a new "
+        "one, which is printed",
     )
-    parser.add_argument("--port", type=port, default=8000, metavar="N", help="default 8000")
-    parser.add_argument("--task", metavar="NAME", help="that it is for, if it is not the run's")
+    parser.add_argument(
+        "--port", type=port, default=8000, metavar="N", help="port to listen at (default 8000)"
+    )
+    parser.add_argument(
+        "--task", metavar="NAME", help="task that the policy is for (default: the run's)"
+    )
     parser.add_argument(
         "--together",
         action="store_true",
-        help="work out what is asked at one time as one batch: quicker, not the same to the bit",
+        help="answer requests of one moment as one batch: quicker, not the same to the bit",
     )
     add_start(parser)
     add_trust(parser)

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from enpire.store import Run
 
 DESCRIPTION = """\
-Rounds, decisions, failures by predicate and stage, MRU, sealed evaluations and stress tests; of a
-campaign also MTU and the tokens to success."""
+Show a run's rounds, decisions, failures by predicate and stage, MRU, sealed evaluations and stress
+tests; of a campaign also MTU and the tokens to success."""
 
 
 def add_options(parser: Parser) -> None:
     """The options of `enpire show`."""
     parser.add_argument("run", type=Path, metavar="RUN", help="folder of a run, running or not")
-    parser.add_argument("--json", action="store_true", help="print one object")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(options: Namespace) -> int:

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enpire.cli.helpers.pack_signing import say_unsigned
+from enpire.cli.options.episodes import add_robots, add_seed, add_verifier
 from enpire.cli.options.parser import Parser, add_start, add_trust, print_json, task_asked
 from enpire.errors import UsageError
-from enpire.option_values import natural, positive, seed_number
+from enpire.option_values import natural, positive
 from enpire.packs.finder import GYM, unknown
 from enpire.session.graphics import choose_graphics
-from enpire.session.loop_settings import SETTINGS
 from enpire.session.progress_bar import counted
 from enpire.session.threads import leave_cores_to_physics
 
@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     from enpire.environment.resets.perturbation import Perturbation
 
 DESCRIPTION = """\
-Success under a published grid of changes that no training saw, one at a time (docs/stress.md):
-friction, masses, stiffness, clearance, gains, latency, noise, the tracker, initial poses; of what
-sees also light and cameras. Every point runs the same seeds, drawn now unless --seed asks for the
-same ones again, from a stream of their own. Every episode is audited against the simulator's truth:
-exit code 1 if more than 1% are false successes at any point. The table is kept in the policy's run,
-where `enpire show` finds it; points that --only leaves out keep what was measured before."""
+Measure success under a published grid of changes that no training saw, one at a time
+(docs/stress.md): friction, masses, stiffness, clearance, gains, latency, noise, the tracker,
+initial poses; for policies that see, light and cameras too. Every point runs the same seeds, drawn
+now unless --seed asks for the same ones again, from a stream of their own. Every episode is audited
+against the simulator's truth: exit code 1 if more than 1% are false successes at any point. The
+table is kept in the policy's run, where `enpire show` finds it; points that --only leaves out keep
+what was measured before."""
 
 DEMONSTRATOR, SKILL = "demonstrator", "skill"
 MISSED = 1
@@ -47,26 +48,42 @@ def add_options(parser: Parser) -> None:
         "policy",
         nargs="?",
         metavar="RUN[:NAME]",
-        help="a run's best policy, or one by name; a folder of LeRobot's; ws://HOST:PORT",
+        help="policy to measure: a run's best, or one by name; a folder of LeRobot's; "
+        "ws://HOST:PORT",
     )
     parser.add_argument(
         "--controller",
         choices=(DEMONSTRATOR, SKILL),
-        help="in place of a policy: the --task's scripted demonstrator, or its skill script with "
-        "its plain values",
+        help="what to measure in place of a policy: the --task's scripted demonstrator, or "
+        "its skill script with its plain values",
     )
-    parser.add_argument("--task", metavar="NAME", help="of a controller, or another than the run's")
-    add_start(parser)
-    parser.add_argument("--episodes", type=positive, default=100, metavar="N", help="default 100")
-    parser.add_argument("--only", metavar="A,B", help="these points of the grid")
-    parser.add_argument("--robots", type=positive, default=4, metavar="N", help="default 4")
     parser.add_argument(
-        "--threads", type=natural, default=0, metavar="N", help="of physics; 0: one a processor"
+        "--task",
+        metavar="NAME",
+        help="task of --controller, or one to measure at in place of the run's",
     )
-    parser.add_argument("--seed", type=seed_number, metavar="N", help="the same seeds each time")
-    read, _, line = SETTINGS["verify"]
-    parser.add_argument("--verify", type=read, default="sensors", metavar="WITH", help=line)
-    parser.add_argument("--json", action="store_true", help="print the result as the last line")
+    add_start(parser)
+    parser.add_argument(
+        "--episodes",
+        type=positive,
+        default=100,
+        metavar="N",
+        help="episodes to run at each point of the grid (default 100)",
+    )
+    parser.add_argument(
+        "--only", metavar="A,B", help="points of the grid to measure (default: all)"
+    )
+    add_robots(parser)
+    parser.add_argument(
+        "--threads",
+        type=natural,
+        default=0,
+        metavar="N",
+        help="threads for physics; 0: one for each processor (default 0)",
+    )
+    add_seed(parser)
+    add_verifier(parser)
+    parser.add_argument("--json", action="store_true", help="print the result last, as JSON")
     add_trust(parser)
 
 

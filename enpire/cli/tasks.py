@@ -9,7 +9,7 @@ from pathlib import Path
 from enpire.cli.options.parser import Parser
 
 DESCRIPTION = """\
-The tasks that can be found, a line each, from where the first of each name is. A task is certified
+List the tasks that can be found, a line each; of one name the first counts. A task is certified
 once `enpire task check NAME --full` has passed it; a certificate is old once the task, its robot
 or its world has changed."""
 

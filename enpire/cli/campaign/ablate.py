@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from enpire.rollout.loop.settings import LoopSettings
 
 DESCRIPTION = """\
-Campaigns that differ in one thing: who proposes, from which recipes, by which prompt, or without
-which tools. Each repeat begins with one start for all; when all have ended, their best policies are
-frozen and run on common seeds drawn then. It takes hours; --stop-after or Ctrl-C ends it, and the
-same command goes on where it was."""
+Run campaigns that differ in one thing: who proposes, from which recipes, by which prompt, or
+without which tools. Each repeat begins with one start for all; when all have ended, their best
+policies are frozen and run on common seeds drawn then. It takes hours; --stop-after or Ctrl-C ends
+it, and the same command goes on where it was."""
 
 VARIED = ("agents", "recipes", "prompts", "without")
 EVERYTHING = "everything"  # the arm that does without nothing
@@ -62,7 +62,12 @@ target*: the median until a policy first passed its campaign's own sealed evalua
 
 def add_options(parser: Parser) -> None:
     """The options of `enpire ablate`."""
-    parser.add_argument("--task", metavar="NAME", required=True, help="a task: name or folder")
+    parser.add_argument(
+        "--task",
+        metavar="NAME",
+        required=True,
+        help="task of the campaigns: its name or its folder",
+    )
     add_start(parser)
     varied = parser.add_argument_group(
         "what is compared (one of these has several; a single value holds for all)"
@@ -70,39 +75,69 @@ def add_options(parser: Parser) -> None:
     varied.add_argument(
         "--agents",
         metavar="A,B",
-        help=f"teams, as of a campaign, with + between kinds: tuner:2,tuner:1+claude_code:1 "
-        f"(default {agents.TEAM})",
+        help="teams to compare, as of a campaign, with + between kinds: "
+        f"tuner:2,tuner:1+claude_code:1 (default {agents.TEAM})",
     )
     varied.add_argument(
-        "--recipes", metavar="A,B", help="what a tuner chooses from: bc+replay_bc,rlpd"
+        "--recipes",
+        metavar="A,B",
+        help="repertoires to compare that a tuner chooses from, with + between recipes: "
+        "bc+replay_bc,rlpd",
     )
-    varied.add_argument("--prompts", metavar="A.md,B.md", help="what programs are told")
+    varied.add_argument(
+        "--prompts", metavar="A.md,B.md", help="files to compare that tell programs what to do"
+    )
     varied.add_argument(
         "--without",
         metavar="A,B",
-        help="tools that programs do without, each an arm beside everything: literature, board, "
-        "episodes, merges",
-    )
-    parser.add_argument("--repeat", type=positive, default=1, metavar="N", help="default 1")
-    parser.add_argument(
-        "--episodes", type=positive, default=300, metavar="N", help="on common seeds, default 300"
+        help="tools to leave out, each in an arm beside one with everything: literature, "
+        "board, episodes, merges",
     )
     parser.add_argument(
-        "--recipe", metavar="NAME", help="how the demonstrations make the first policy"
+        "--repeat",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="campaigns to run of each arm (default 1)",
     )
     parser.add_argument(
-        "--no-sandbox", action="store_true", help="as of a campaign: programs have all your rights"
+        "--episodes",
+        type=positive,
+        default=300,
+        metavar="N",
+        help="episodes of each best policy on the common seeds (default 300)",
     )
     parser.add_argument(
-        "--folder", type=Path, metavar="DIR", help="of all runs and the table: runs/ablate-TASK"
+        "--recipe",
+        metavar="NAME",
+        help="recipe that makes the first policy from the demonstrations (default: as in a loop)",
     )
     parser.add_argument(
-        "--jobs", type=positive, default=1, metavar="N", help="campaigns at one time, default 1"
+        "--no-sandbox",
+        action="store_true",
+        help="run agents' programs without a sandbox, with all your rights",
     )
     parser.add_argument(
-        "--stop-after", type=duration, metavar="TIME", help="of the bench; again: goes on"
+        "--folder",
+        type=Path,
+        metavar="DIR",
+        help="folder of all runs and the table (default runs/ablate-TASK)",
     )
-    parser.add_argument("--json", action="store_true", help="print the table as the last line")
+    parser.add_argument(
+        "--jobs",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="campaigns to run at one time (default 1)",
+    )
+    parser.add_argument(
+        "--stop-after",
+        type=duration,
+        metavar="TIME",
+        help="time after which it stops; the same command goes on later (default: when all "
+        "is done)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the table last, as JSON")
     campaign.add_settings(parser, "budgets of each campaign (default --max-time 1h)")
 
 

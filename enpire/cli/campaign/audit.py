@@ -10,19 +10,23 @@ from enpire.cli.options.parser import Parser, print_json
 from enpire.session.progress_bar import progress_bar
 
 DESCRIPTION = """\
-Holds a campaign's episodes, policies, decisions, sealed evaluations, history and report against
-each other. A line a check; it ends with 1 where one does not hold. Nothing is changed."""
+Hold a campaign's episodes, policies, decisions, sealed evaluations, history and report against
+each other. It prints a line for each check, and ends with 1 where one does not hold. Nothing is
+changed."""
 
 SHOWN = 8  # of what does not agree, a check
 
 
 def add_options(parser: Parser) -> None:
     """The options of `enpire campaign audit`."""
-    parser.add_argument("run", type=Path, metavar="RUN", help="folder of a campaign")
+    parser.add_argument("run", type=Path, metavar="RUN", help="folder of the campaign to audit")
     parser.add_argument(
-        "--head", metavar="HEAD", help="of its report, noted earlier: was anything changed since?"
+        "--head",
+        metavar="HEAD",
+        help="head at the end of its report, as noted earlier: says whether anything was "
+        "changed since",
     )
-    parser.add_argument("--json", action="store_true", help="print one object")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(options: Namespace) -> int:

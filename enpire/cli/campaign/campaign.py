@@ -91,7 +91,8 @@ OPTIONS = SETTINGS | {
     "max_pairs": (
         positive,
         "100",
-        "undecided pairs that keep the incumbent; 3 times as many if promising",
+        "pairs after which an undecided comparison keeps the incumbent; 3 times as many if the "
+        "candidate is promising",
     )
 }
 """As options: a campaign's comparisons all have one limit."""
@@ -100,7 +101,7 @@ BUDGETS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "max_time": (duration, "TIME", "time on the clock, all starts together: 90s, 30m, 10h"),
     "max_robot_hours": (more_than_zero, "HOURS", "robot time; sealed evaluations do not count"),
     "max_tokens": (tokens, "N", "tokens of all agents' models together"),
-    "max_dollars": (more_than_zero, "X", "cost of all agents' models together"),
+    "max_dollars": (more_than_zero, "X", "cost of all agents' models together [dollars]"),
     "max_experiments": (natural, "N", "experiments to begin"),
 }
 
@@ -111,7 +112,9 @@ ONCE = ("agents", "recipe", "repertoire", "prompt", "without", "run")
 def add_options(parser: Parser) -> None:
     """The options of `enpire campaign`."""
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--task", metavar="NAME", help="a task: its name or its folder")
+    what.add_argument(
+        "--task", metavar="NAME", help="task that the policy learns: its name or its folder"
+    )
     what.add_argument(
         "--resume", metavar="RUN", type=Path, help="go on with a campaign, under its own settings"
     )
@@ -121,40 +124,51 @@ def add_options(parser: Parser) -> None:
         metavar="RUN",
         action="append",
         default=[],
-        help="take over what was found out in another run, and the recipes kept there, as text and "
-        "code",
+        help="run whose findings and kept recipes are taken over, as text and code; may be "
+        "given again",
     )
     add_begin(parser)
     parser.add_argument(
-        "--agents", metavar="KIND:N,...", help=f"who proposes experiments (default {TEAM})"
+        "--agents",
+        metavar="KIND:N,...",
+        help=f"kinds of agents that propose experiments, with their numbers (default {TEAM})",
     )
     parser.add_argument(
-        "--recipe", metavar="NAME", help="how the demonstrations make the first policy"
+        "--recipe",
+        metavar="NAME",
+        help="recipe that makes the first policy from the demonstrations (default: as in a loop)",
     )
     parser.add_argument(
-        "--repertoire", metavar="A,B", help="recipes that a tuner chooses from, beside its own"
+        "--repertoire",
+        metavar="A,B",
+        help="recipes that a tuner chooses from, beside its own variants",
     )
     parser.add_argument(
         "--prompt",
         metavar="FILE",
         type=Path,
-        help="what programs are told, not their pack's",
+        help="file that tells programs what to do, in place of their pack's",
     )
     parser.add_argument(
         "--without",
         metavar="A,B",
-        help="tools that programs have to do without: literature, board, episodes, merges",
+        help="tools that programs do without: literature, board, episodes, merges",
     )
     parser.add_argument(
         "--no-sandbox",
         action="store_true",
-        help="run agents' programs without walls, with all rights of yours; the report says so",
+        help="run agents' programs without a sandbox, with all your rights; the report says so",
     )
-    parser.add_argument("--run", metavar="DIR", type=Path, help="folder of the new run")
+    parser.add_argument(
+        "--run",
+        metavar="DIR",
+        type=Path,
+        help="folder of the new run (default: a new one in runs/)",
+    )
     parser.add_argument(
         "--json",
         action="store_true",
-        help="events as lines of JSON on stdout, the result last; all else goes to stderr",
+        help="print events as lines of JSON on stdout, the result last; all else goes to stderr",
     )
     add_tracking(parser)
     add_settings(parser, "budgets (none unless given; a resumed one may change them)")

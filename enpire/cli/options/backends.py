@@ -31,14 +31,14 @@ def add_arms(parser: Parser) -> None:
         type=Path,
         action="append",
         default=[],
-        help="run on a station with an arm, that has passed its check today; once for each",
+        help="run on this station with arms, which has passed its check today; may be given again",
     )
-    group.add_argument("--confirm-motion", action="store_true", help="the arms may move")
+    group.add_argument("--confirm-motion", action="store_true", help="allow the arms to move")
     group.add_argument(
         "--dry-run",
         action="store_true",
-        help="twins in their place, under the same limits; what arms would be sent is written to "
-        "FILE's .sent.csv",
+        help="run twins in place of the arms, under the same limits; write what arms would "
+        "be sent to FILE's .sent.csv",
     )
 
 

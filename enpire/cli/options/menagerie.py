@@ -16,8 +16,9 @@ def add_menagerie(parser: Parser) -> None:
     parser.add_argument(
         "--menagerie",
         metavar="DIR",
-        help="a checkout of MuJoCo Menagerie: its models in place of a pack's own, on twins; "
-        "or package: what mujoco-menagerie downloads at first use (extra: menagerie)",
+        help="take the twins' models from this checkout of MuJoCo Menagerie, not from the "
+        "packs; package: from what mujoco-menagerie downloads at first use (extra: "
+        "menagerie)",
     )
 
 

@@ -151,7 +151,8 @@ def add_begin(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--begin",
         choices=STARTS,
-        help="at the start of the whole task, or just before its hard phase (default)",
+        help="where episodes begin: at the start of the whole task, or just before its hard "
+        "phase (default)",
     )
 
 
@@ -171,7 +172,7 @@ def add_trust(parser: Parser) -> None:
     parser.add_argument(
         "--trust",
         action="store_true",
-        help="run code that the run names by a path, though it was made elsewhere or has changed",
+        help="run code that the run names by a path, even if it was made elsewhere or has changed",
     )
 
 

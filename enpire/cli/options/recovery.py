@@ -13,12 +13,13 @@ def add_recovery(parser: Parser, title: str) -> None:
         "--recover",
         metavar="COMMAND",
         default="",
-        help="run by the shell for a station that is set aside, with ENPIRE_STATION, ENPIRE_REASON "
-        "and ENPIRE_TASK set: exit code 0 says that its scene is set up again",
+        help="shell command that sets up the scene of a station that is set aside; it gets "
+        "ENPIRE_STATION, ENPIRE_REASON and ENPIRE_TASK, and says by exit code 0 that it"
+        " has",
     )
     group.add_argument(
         "--recover-limit",
         type=duration,
         metavar="TIME",
-        help="that it may take (default 10m)",
+        help="longest time that --recover may take (default 10m)",
     )

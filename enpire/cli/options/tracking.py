@@ -13,7 +13,8 @@ def add_tracking(parser: Parser) -> None:
     parser.add_argument(
         "--track",
         choices=KINDS,
-        help="send curves there too (docs/trackers.md); TensorBoard's files are always written",
+        help="send curves to this tracker too (docs/trackers.md); TensorBoard's files are "
+        "always written",
     )
 
 

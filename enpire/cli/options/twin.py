@@ -17,15 +17,24 @@ if TYPE_CHECKING:
 def add_arms(parser: Parser) -> None:
     """Options that say whose arms it is about."""
     parser.add_argument(
-        "--robot", metavar="NAME", help="a robot pack; a run or station says its own"
+        "--robot",
+        metavar="NAME",
+        help="robot pack of the arms (default: that of the run, station or recordings)",
     )
-    parser.add_argument("--world", default="bench", metavar="NAME", help="default bench")
+    parser.add_argument(
+        "--world",
+        default="bench",
+        metavar="NAME",
+        help="world pack that the arms stand in (default bench)",
+    )
 
 
 def add_task(parser: Parser) -> None:
     """The option that says whose object is asked about besides."""
     parser.add_argument(
-        "--task", metavar="NAME", help="its object too, which the arm pushes and carries"
+        "--task",
+        metavar="NAME",
+        help="task whose object is included, which the arm pushes and carries",
     )
 
 
@@ -38,8 +47,13 @@ def add_recordings(parser: Parser) -> None:
         metavar="FILE.npz",
         help="recordings of `twin explore`, flight records, or folders of them",
     )
-    parser.add_argument("--run", type=Path, metavar="RUN", help="episodes of this run")
-    parser.add_argument("--station", type=Path, metavar="STATION.toml", help="its flight records")
+    parser.add_argument("--run", type=Path, metavar="RUN", help="run whose episodes are used too")
+    parser.add_argument(
+        "--station",
+        type=Path,
+        metavar="STATION.toml",
+        help="station whose flight records are used too",
+    )
 
 
 def recorded(options: Namespace) -> tuple[str, list[Recording]]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Calibrate a camera of a station with arms by a ChArUco board, and write what comes of it into the
-station's file: intrinsics, the camera's pose, and their errors. Refused above the bars.
+station's file: intrinsics, the camera's pose, and their errors. It is refused above the bars.
 
   enpire station calibrate lab.toml --camera top --shots shots/ --draw board.png
   enpire station calibrate lab.toml --camera top --shots shots/ --record
@@ -33,34 +33,70 @@ DRAWN = 8000.0  # pixels a metre: 203 dots an inch
 
 def add_options(parser: Parser) -> None:
     """The options of `enpire station calibrate`."""
-    parser.add_argument("path", type=Path, metavar="STATION.toml")
-    parser.add_argument("--camera", required=True, metavar="NAME", help="of the driver")
+    parser.add_argument("path", type=Path, metavar="STATION.toml", help="file of the station")
     parser.add_argument(
-        "--shots", type=Path, required=True, metavar="DIR", help="pictures and positions"
+        "--camera",
+        required=True,
+        metavar="NAME",
+        help="camera to calibrate, as the driver calls it",
     )
-    parser.add_argument("--record", action="store_true", help="add pictures to DIR, one at Enter")
-    parser.add_argument("--draw", type=Path, metavar="PNG", help="draw the board, to be printed")
-    parser.add_argument("--arm", metavar="NAME", help="that moves board or camera (default: first)")
     parser.add_argument(
-        "--on-wrist", action="store_true", help="the camera is on the wrist, the board stands still"
+        "--shots",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder of pictures and the arm's positions",
+    )
+    parser.add_argument(
+        "--record",
+        action="store_true",
+        help="add pictures to the folder, one each time Enter is pressed",
+    )
+    parser.add_argument(
+        "--draw", type=Path, metavar="PNG", help="draw the board into this file, to be printed"
+    )
+    parser.add_argument(
+        "--arm", metavar="NAME", help="arm that moves the board or the camera (default: the first)"
+    )
+    parser.add_argument(
+        "--on-wrist",
+        action="store_true",
+        help="say that the camera is on the wrist and the board stands still",
     )
     board = parser.add_argument_group("board")
-    board.add_argument("--columns", type=positive, default=8, metavar="N", help="default 8")
-    board.add_argument("--rows", type=positive, default=6, metavar="N", help="default 6")
+    board.add_argument(
+        "--columns",
+        type=positive,
+        default=8,
+        metavar="N",
+        help="squares of the board from left to right (default 8)",
+    )
+    board.add_argument(
+        "--rows",
+        type=positive,
+        default=6,
+        metavar="N",
+        help="squares of the board from top to bottom (default 6)",
+    )
     for name, size in (("square", 0.025), ("marker", 0.018)):
-        line = f"side [m], as measured on the print (default {size})"
+        line = f"side of a {name}, as measured on the print [m] (default {size})"
         board.add_argument(f"--{name}", type=more_than_zero, default=size, metavar="M", help=line)
-    board.add_argument("--dictionary", default="DICT_4X4_50", metavar="NAME", help="of OpenCV")
+    board.add_argument(
+        "--dictionary",
+        default="DICT_4X4_50",
+        metavar="NAME",
+        help="dictionary of the board's markers in OpenCV (default DICT_4X4_50)",
+    )
     bars = parser.add_argument_group("bars")
-    for name, bar, unit in (
-        ("intrinsics-rms", 1.0, "px"),
-        ("hand-eye-rms", 2.0, "px"),
-        ("position-deviation", 0.005, "m"),
-        ("angle-deviation", 0.01, "rad"),
+    for name, bar, unit, what in (
+        ("intrinsics-rms", 1.0, "px", "intrinsics with a larger rms error"),
+        ("hand-eye-rms", 2.0, "px", "a hand-eye calibration with a larger rms error"),
+        ("position-deviation", 0.005, "m", "a position with a larger standard deviation"),
+        ("angle-deviation", 0.01, "rad", "an angle with a larger standard deviation"),
     ):
-        line = f"refused above it [{unit}] (default {bar:g})"
+        line = f"refuse {what} [{unit}] (default {bar:g})"
         bars.add_argument(f"--{name}", type=more_than_zero, default=bar, metavar="X", help=line)
-    parser.add_argument("--json", action="store_true", help="print the result as the last line")
+    parser.add_argument("--json", action="store_true", help="print the result last, as JSON")
 
 
 def run(options: Namespace) -> int:

@@ -18,13 +18,13 @@ from enpire.session.progress_bar import progress_bar
 DESCRIPTION = """\
 pause, resume RUN N: take a station of a running loop out of work after its episode, or put one back
 that was paused or set aside, once its scene is set up. The other stations go on.
-check STATION.toml: whether a station with arms is fit to move today. Nothing moves by it.
-jitter STATION.toml: how late a supervisor's periods begin on this machine.
-stop STATION.toml: the emergency stop. It stays until a person clears it.
-clear STATION.toml: a person, at this terminal, has looked at the station after a stop.
-park STATION.toml: go to the posture for parking.
-sim STATION.toml --task NAME: be the station's arms, objects and tracker: a twin behind the wire, in
-real time: of shared memory (twin, --wire local), or of ROS 2.
+check STATION.toml: say whether a station with arms is fit to move today. Nothing moves by it.
+jitter STATION.toml: measure how late a supervisor's periods begin on this machine.
+stop STATION.toml: stop the arms at once. The stop stays until a person clears it.
+clear STATION.toml: say that a person, at this terminal, has looked at the station after a stop.
+park STATION.toml: move the arms to the posture for parking.
+sim STATION.toml --task NAME: be the station's arms, objects and tracker: a twin in real time,
+behind a wire of shared memory (twin, --wire local) or of ROS 2.
 None of this is certified safety: docs/safety.md."""
 
 PAUSE, RESUME = "pause", "resume"
@@ -34,27 +34,58 @@ PARK_S = 120.0
 
 def add_options(parser: Parser) -> None:
     """The options of `enpire station`."""
-    parser.add_argument("what", choices=(PAUSE, RESUME, *STATION))
-    parser.add_argument("path", type=Path, metavar="RUN|STATION.toml")
+    parser.add_argument("what", choices=(PAUSE, RESUME, *STATION), help="what to do")
     parser.add_argument(
-        "station", type=natural, metavar="N", nargs="?", help="of a run, from 0: pause, resume"
+        "path",
+        type=Path,
+        metavar="RUN|STATION.toml",
+        help="folder of a run for pause and resume, a station's file for the others",
     )
-    parser.add_argument("--why", metavar="TEXT", default="", help="for the record: pause, resume")
-    parser.add_argument("--confirm-motion", action="store_true", help="park: the arms may move")
-    parser.add_argument("--dry-run", action="store_true", help="park: show what would be sent")
     parser.add_argument(
-        "--seconds", type=more_than_zero, default=10.0, metavar="S", help="jitter: default 10"
+        "station",
+        type=natural,
+        metavar="N",
+        nargs="?",
+        help="pause, resume: number of the station in the run, from 0",
     )
-    parser.add_argument("--task", metavar="NAME", default="", help="sim: whose objects lie there")
-    parser.add_argument("--wire", choices=("local", "ros2"), help="sim: default: the driver's")
+    parser.add_argument(
+        "--why", metavar="TEXT", default="", help="pause, resume: reason that the run records"
+    )
+    parser.add_argument(
+        "--confirm-motion", action="store_true", help="park: allow the arms to move"
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="park: show what would be sent, and send nothing"
+    )
+    parser.add_argument(
+        "--seconds",
+        type=more_than_zero,
+        default=10.0,
+        metavar="S",
+        help="jitter: time to measure [s] (default 10)",
+    )
+    parser.add_argument(
+        "--task", metavar="NAME", default="", help="sim: task whose objects lie at the station"
+    )
+    parser.add_argument(
+        "--wire",
+        choices=("local", "ros2"),
+        help="sim: wire to stand behind (default: the driver's)",
+    )
     parser.add_argument(
         "--faults",
         metavar="SPEC",
         default="none",
-        help="sim: mean seconds between faults by kind, delay:30,drop:30,reorder:30,freeze:60,"
-        "lie:60,kill:600, or all:60; default none",
+        help="sim: mean seconds between faults, by kind: "
+        "delay:30,drop:30,reorder:30,freeze:60,lie:60,kill:600, or all:60 (default "
+        "none)",
     )
-    parser.add_argument("--seed", type=seed_number, metavar="N", help="sim: default by FILE's name")
+    parser.add_argument(
+        "--seed",
+        type=seed_number,
+        metavar="N",
+        help="sim: random seed (default: made from the file's name)",
+    )
 
 
 def run(options: Namespace) -> int:

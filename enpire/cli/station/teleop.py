@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from enpire.types import FloatArray
 
 DESCRIPTION = """\
-The station's arm follows a leader arm (driver lerobot, [lerobot.teleoperator]), through its
-supervisor and within all its limits, until Ctrl-C. To bring an arm somewhere: for calibrating, or
-out of a corner. Nothing is recorded. docs/lerobot-arms.md."""
+Let the station's arm follow a leader arm (driver lerobot, [lerobot.teleoperator]), through its
+supervisor and within all its limits, until Ctrl-C. It helps to bring an arm somewhere: for
+calibrating, or out of a corner. Nothing is recorded. docs/lerobot-arms.md."""
 
 START = 0.3  # that a joint may be away from the leader's when it begins [rad]
 LEAD = 0.1  # that a setpoint is ahead of the arm at most [rad]: half of what the jump rule allows
@@ -32,10 +32,17 @@ ARM_S = 2.0  # until its supervisor says that it is armed
 
 def add_options(parser: Parser) -> None:
     """The options of `enpire station teleop`."""
-    parser.add_argument("path", type=Path, metavar="STATION.toml")
-    parser.add_argument("--confirm-motion", action="store_true", help="the arm may move")
-    parser.add_argument("--dry-run", action="store_true", help="show what would be sent")
-    parser.add_argument("--seconds", type=more_than_zero, metavar="S", help="and no longer")
+    parser.add_argument("path", type=Path, metavar="STATION.toml", help="file of the station")
+    parser.add_argument("--confirm-motion", action="store_true", help="allow the arm to move")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would be sent, and send nothing"
+    )
+    parser.add_argument(
+        "--seconds",
+        type=more_than_zero,
+        metavar="S",
+        help="time after which it ends [s] (default: at Ctrl-C)",
+    )
 
 
 def run(options: Namespace) -> int:

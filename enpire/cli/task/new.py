@@ -21,7 +21,7 @@ from enpire.option_values import duration, more_than_zero, tokens
 from enpire.packs.finder import LOOP, unknown
 
 DESCRIPTION = """\
-task NAME: ./tasks/NAME, made from the shortest task there is for the robot. It runs as it stands,
+task NAME: make ./tasks/NAME from the shortest task there is for the robot. It runs as it stands,
 and comments that begin with YOURS say what to change; docs/new-task.md goes through them.
 task --agent KIND "SENTENCE": an agent drafts it in a sandbox, under ./drafts. What the harness then
 certifies is put into ./tasks; a person looks at it and signs it: enpire task sign."""
@@ -41,24 +41,47 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "name",
         metavar="NAME",
-        help="of small letters, digits and underscores; with --agent, a sentence: what the task is",
+        help="name of small letters, digits and underscores; with --agent, a sentence that "
+        "says what the task is",
     )
-    parser.add_argument("--robot", default="so101", metavar="R", help="default so101")
+    parser.add_argument(
+        "--robot",
+        default="so101",
+        metavar="R",
+        help="robot pack that the task is for (default so101)",
+    )
     agents = parser.add_argument_group("an agent that drafts it")
-    agents.add_argument("--agent", metavar="KIND", help="such as claude_code: a pack in agents/")
-    agents.add_argument("--name", dest="called", metavar="NAME", help="by default of the sentence")
+    agents.add_argument(
+        "--agent", metavar="KIND", help="pack in agents/ that drafts the task, such as claude_code"
+    )
+    agents.add_argument(
+        "--name",
+        dest="called",
+        metavar="NAME",
+        help="name of the drafted task (default: made from the sentence)",
+    )
     agents.add_argument(
         "--from",
         dest="draft",
         metavar="DRAFT",
         type=Path,
-        help="go on with this draft; the sentence says what to do next",
+        help="draft to go on with; the sentence says what to do next",
     )
     agents.add_argument(
-        "--max-time", type=duration, metavar="TIME", help="that the agent may work: 30m, 2h"
+        "--max-time",
+        type=duration,
+        metavar="TIME",
+        help="longest time that the agent may work: 30m, 2h",
     )
-    agents.add_argument("--max-tokens", type=tokens, metavar="N", help="of its model")
-    agents.add_argument("--max-dollars", type=more_than_zero, metavar="X", help="of its model")
+    agents.add_argument(
+        "--max-tokens", type=tokens, metavar="N", help="most tokens that the agent's model may take"
+    )
+    agents.add_argument(
+        "--max-dollars",
+        type=more_than_zero,
+        metavar="X",
+        help="highest cost of the agent's model [dollars]",
+    )
 
 
 def run(options: Namespace) -> int:

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from enpire.certification.row import CheckRow
 
 DESCRIPTION = """\
-check: whether a task can be done, cannot be had for nothing, is judged rightly, keeps the robot's
-limits and repeats. A table with counts and intervals; exit code 1 if a bar is missed. --full takes
-the counts that a certificate needs and keeps it beside the pack.
+check: say whether a task can be done, cannot be had for nothing, is judged rightly, keeps the
+robot's limits and repeats. It prints a table with counts and intervals, and ends with 1 if a bar is
+missed. --full takes the counts that a certificate needs and keeps it beside the pack.
 sign: a person answers for a certified pack as it is; one that an agent drafted needs it before an
-arm. Asks at the terminal, or takes --by with the exact --hash."""
+arm. It asks at the terminal, or takes --by with the exact --hash."""
 
 ACTIONS = ["check", "sign"]
 NAMES = [
@@ -46,19 +46,32 @@ MISSED = 1
 
 def add_options(parser: Parser) -> None:
     """The options of `enpire task`."""
-    parser.add_argument("action", metavar="check|sign", help="what to do with it")
-    parser.add_argument("task", metavar="TASK", help="a task: its name or its folder")
+    parser.add_argument("action", metavar="check|sign", help="what to do with the task")
+    parser.add_argument(
+        "task", metavar="TASK", help="task to check or sign: its name or its folder"
+    )
     add_start(parser)
-    parser.add_argument("--full", action="store_true", help="a certificate's counts; keep it")
     parser.add_argument(
-        "--checks", metavar="A,B", help=f"only these of {', '.join(NAMES)} (keeps no certificate)"
+        "--full",
+        action="store_true",
+        help="run as many episodes as a certificate needs, and keep it beside the pack",
     )
     parser.add_argument(
-        "--seeds", type=positive, metavar="N", help="episodes of each kind (keeps no certificate)"
+        "--checks",
+        metavar="A,B",
+        help=f"run only these of {', '.join(NAMES)} (keeps no certificate)",
     )
-    parser.add_argument("--json", action="store_true", help="print the result as the last line")
-    parser.add_argument("--by", metavar="NAME", help="sign: who, where nobody is at a terminal")
-    parser.add_argument("--hash", metavar="SHA256", help="sign: the pack's hash, with --by")
+    parser.add_argument(
+        "--seeds",
+        type=positive,
+        metavar="N",
+        help="episodes to run of each kind (keeps no certificate)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the result last, as JSON")
+    parser.add_argument(
+        "--by", metavar="NAME", help="sign: name of who signs, where nobody is at a terminal"
+    )
+    parser.add_argument("--hash", metavar="SHA256", help="sign: hash of the pack, needed with --by")
 
 
 def run(options: Namespace) -> int:

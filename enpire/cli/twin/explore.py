@@ -39,21 +39,49 @@ def add_options(parser: Parser) -> None:
     add_arms(parser)
     add_task(parser)
     parser.add_argument(
-        "--seconds", type=more_than_zero, default=20.0, metavar="S", help="default 20"
+        "--seconds",
+        type=more_than_zero,
+        default=20.0,
+        metavar="S",
+        help="length of the motion [s] (default 20)",
     )
     parser.add_argument(
         "--evaluations",
         type=natural,
         default=300,
         metavar="N",
-        help="motions that are judged, default 300; 0: a random motion",
+        help="motions to compare in the search; 0: take a random one (default 300)",
     )
-    parser.add_argument("--seed", type=seed_number, default=0, metavar="N", help="of the search")
-    parser.add_argument("--times", type=positive, default=1, metavar="N", help="played, default 1")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="recordings of the twin go here")
-    parser.add_argument("--station", type=Path, metavar="STATION.toml", help="play it there")
-    parser.add_argument("--confirm-motion", action="store_true", help="the arms may move")
-    parser.add_argument("--dry-run", action="store_true", help="show what would be sent")
+    parser.add_argument(
+        "--seed",
+        type=seed_number,
+        default=0,
+        metavar="N",
+        help="random seed of the search (default 0)",
+    )
+    parser.add_argument(
+        "--times",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="motions to find and play, each with the next seed (default 1)",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="folder for the twin's recordings; needed without --station",
+    )
+    parser.add_argument(
+        "--station",
+        type=Path,
+        metavar="STATION.toml",
+        help="station to play the motion on, in place of a twin",
+    )
+    parser.add_argument("--confirm-motion", action="store_true", help="allow the arms to move")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would be sent, and send nothing"
+    )
 
 
 def run(options: Namespace) -> int:

@@ -38,14 +38,19 @@ def add_options(parser: Parser) -> None:
     add_recordings(parser)
     add_arms(parser)
     add_task(parser)
-    parser.add_argument("--out", type=Path, metavar="DIR", help="the world pack: sim/NAME")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="folder of the world pack to write, such as sim/NAME (default: none is written)",
+    )
     parser.add_argument(
         "--held-out",
         type=natural,
         metavar="N",
-        help="recordings, the last ones, that only test the fit (default one in five)",
+        help="recordings, the last ones, that only test the fit (default: one in five)",
     )
-    parser.add_argument("--json", action="store_true", help="print the result as the last line")
+    parser.add_argument("--json", action="store_true", help="print the result last, as JSON")
 
 
 def run(options: Namespace) -> int:

@@ -21,10 +21,19 @@ def add_options(parser: Parser) -> None:
     add_recordings(parser)
     add_arms(parser)
     parser.add_argument(
-        "--tolerance", type=more_than_zero, default=5.0, metavar="MRAD", help="default 5 mrad"
+        "--tolerance",
+        type=more_than_zero,
+        default=5.0,
+        metavar="MRAD",
+        help="error above which twin and recording count as apart [mrad] (default 5)",
     )
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="errors over time, .png or .svg")
-    parser.add_argument("--json", action="store_true", help="print the result as the last line")
+    parser.add_argument(
+        "--plot",
+        type=Path,
+        metavar="FILE",
+        help="picture of the errors over time to write, .png or .svg",
+    )
+    parser.add_argument("--json", action="store_true", help="print the result last, as JSON")
 
 
 def run(options: Namespace) -> int:

@@ -55,13 +55,20 @@ class EnvironmentSettings:
         "how a scene is reset; fast: written into the twin; physical: by the task's skills",
     )
     world: str = _setting(
-        "", str, "a world pack in place of the task's: another bench, an identified station"
+        "", str, "world pack to use in place of the task's: another bench, an identified station"
     )
-    python: str = _setting("", str, "gym:ENV_ID: run it with this interpreter, VENV/bin/python")
+    python: str = _setting(
+        "", str, "gym:ENV_ID: run the environment with this interpreter, VENV/bin/python"
+    )
     success: str = _setting(
-        "", str, "gym:ENV_ID: any (step, not the last), info:KEY, 'return>=X', terminated"
+        "",
+        str,
+        "gym:ENV_ID: what makes an episode a success: any (at any step, not the last), "
+        "info:KEY, 'return>=X', terminated",
     )
-    demonstrator: str = _setting("", str, "gym:ENV_ID: a file with begin(env) or act(observation)")
+    demonstrator: str = _setting(
+        "", str, "gym:ENV_ID: file of a demonstrator, with begin(env) or act(observation)"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +87,8 @@ class FirstPolicySettings:
     demonstrations: int = _setting(
         40,
         positive,
-        "demonstrations that the task's demonstrator gives first; none beside the two above",
+        "demonstrations to record first; 0 if the run begins with a policy or with "
+        "those of another run",
         everyday=True,
     )
     demonstration_starts: str = _setting(
@@ -115,18 +123,19 @@ class RoundSettings:
         everyday=True,
     )
     collect: int = _setting(300, positive, "episodes that a round collects, with exploration")
-    exploration: float = _setting(0.3, share, "chance that a chunk is varied")
-    abort: bool = _setting(False, bool, "end episodes of a collection early that are hopeless")
+    exploration: float = _setting(0.3, share, "chance that a chunk of actions is varied to explore")
+    abort: bool = _setting(False, bool, "end hopeless episodes of a collection early")
     staleness: int = _setting(
         0,
         no_or_one,
-        "1: a round's collection begins under the policy of the round before, so no station waits "
-        "for training; 1 with --pace real",
+        "rounds by which the policy of a collection lags: 0, or 1, so that no station "
+        "waits for training; 1 with --pace real",
     )
     collect_share: float = _setting(
         0.0,
         part,
-        "share of robot time that this collection gets beside an evaluation; 0: idle stations only",
+        "share of robot time that an early collection gets beside an evaluation (with "
+        "--staleness 1); 0: idle stations only",
     )
     recipe_settings: dict[str, str] = field(default_factory=dict)
 
@@ -139,24 +148,23 @@ class EvaluationSettings:
     target_bound: str = _setting(
         "point",
         bound,
-        "what is held against the target: point, the rate on the sealed seeds; lower, also the "
-        "rate that the true one is not below, which takes more episodes",
+        "what must reach the target; point: the success rate on the sealed seeds; "
+        "lower: also its lower confidence bound, which takes more episodes",
     )
     sealed_episodes: int = _setting(
         300,
         positive,
-        "fewest episodes of a sealed evaluation that can reach the target; it goes on while that "
-        "is open, and a later attempt has to show more, so that no loop whose policies are truly "
-        "below the target by half the failures it allows says reached with a chance above 0.1",
+        "fewest episodes of a sealed evaluation that can reach the target; an undecided one goes "
+        "on, and a later attempt has to show more",
     )
     max_pairs: int = _setting(
         0,
         number_or_auto,
-        "pairs after which an undecided comparison keeps the incumbent, 3 times as many if the "
-        "candidate is promising; auto: 100, or more where the incumbent is good: enough for an "
-        "even chance to show that half of its failures are gone",
+        "pairs after which an undecided comparison keeps the incumbent, 3 times as many"
+        " if the candidate is promising; auto: 100, or more for a good incumbent, "
+        "enough for an even chance to show that half of its failures are gone",
     )
-    alpha: float = _setting(0.05, level, "chance that a candidate that is no better is promoted")
+    alpha: float = _setting(0.05, level, "largest chance to promote a candidate that is no better")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +174,12 @@ class VisionSettings:
     images: int = _setting(
         0,
         natural,
-        "policies see by cameras: width and height of the pictures [px]; 0: they see what a "
-        "tracker says",
+        "width and height of the camera pictures that policies see [px]; 0: they see "
+        "what a tracker says",
         everyday=True,
     )
     vary_looks: bool = _setting(
-        False, bool, "in these pictures light, colours and cameras are each episode's own"
+        False, bool, "vary light, colours and cameras from episode to episode (with --images)"
     )
     verify: str = _setting(
         "sensors",
@@ -199,17 +207,17 @@ class DelaySettings:
     pace: str = _setting(
         "free",
         pace,
-        "free: twins as fast as they can be; real: on the clock on the wall, with the following",
+        "how fast twins run; free: as fast as they can; real: in real time, with the delays below",
     )
-    reset_time: float = _setting(
-        0.0, spell, "mean time that a reset takes longer; 8s with --pace real"
-    )
-    latency: float = _setting(0.0, spell, "time until a verdict is there; 0.3s with --pace real")
+    reset_time: float = _setting(0.0, spell, "mean extra time of a reset; 8s with --pace real")
+    latency: float = _setting(0.0, spell, "time that a verdict takes; 0.3s with --pace real")
     fault_every: float = _setting(
-        0.0, spell, "mean time between failures of a station; 30m with --pace real"
+        0.0,
+        spell,
+        "mean time between failures of a station, 0: it never fails; 30m with --pace real",
     )
     repair_time: float = _setting(
-        0.0, spell, "mean time until a station works again; 1m with --pace real"
+        0.0, spell, "mean time until a failed station works again; 1m with --pace real"
     )
 
 
