@@ -87,7 +87,7 @@ class FirstPolicySettings:
     demonstrations: int = _setting(
         40,
         positive,
-        "demonstrations to record first; 0 if the run begins with a policy or with "
+        "demonstrations to record first; none if the run begins with a policy or with "
         "those of another run",
         everyday=True,
     )
