@@ -226,7 +226,7 @@ def _origins(said: Sequence[str]) -> tuple[str | None, Path | None]:
     begins = [text for text in said if text in STARTS]
     runs = [text for text in said if text not in STARTS]
     if len(begins) > 1 or len(runs) > 1:
-        raise UsageError("--from takes one run")
+        raise UsageError("--from takes one run, and --begin one of start and phase")
     for text in begins:
         print(f"--from {text} is called --begin {text} now", file=sys.stderr)
     for text in runs:
