@@ -53,7 +53,7 @@ def test_what_is_not_there_is_refused(
         ["--seed", "1"],
         ["--agents", "tuner:2"],
         ["--recipe.lr", "1"],
-        ["--from", "start"],
+        ["--begin", "start"],
         ["--without", "board"],
     ],
 )

@@ -21,15 +21,15 @@ def asked(*arguments: str, default: str = "") -> str:
 
 def test_where_a_task_begins() -> None:
     assert asked("--task", "pin_box") == "pin_box"
-    assert asked("--task", "pin_box", "--from", "start") == "pin_box@start"
-    assert asked("--task", "pin_box@start", "--from", "start") == "pin_box@start"
-    assert asked("--task", "pin_box@start", "--from", "phase") == "pin_box"
-    assert asked("--from", "start", default="of_a_run") == "of_a_run@start"
+    assert asked("--task", "pin_box", "--begin", "start") == "pin_box@start"
+    assert asked("--task", "pin_box@start", "--begin", "start") == "pin_box@start"
+    assert asked("--task", "pin_box@start", "--begin", "phase") == "pin_box"
+    assert asked("--begin", "start", default="of_a_run") == "of_a_run@start"
     assert asked(default="of_a_run@start") == "of_a_run@start"
-    assert asked("--task", "pin_box@joints", "--from", "start") == "pin_box@start@joints"
-    assert asked("--task", "pin_box@start@joints", "--from", "phase") == "pin_box@joints"
+    assert asked("--task", "pin_box@joints", "--begin", "start") == "pin_box@start@joints"
+    assert asked("--task", "pin_box@start@joints", "--begin", "phase") == "pin_box@joints"
     with pytest.raises(UsageError, match="start"):
-        asked("--from", "end")
+        asked("--begin", "end")
 
 
 def test_a_home_in_quotes_is_expanded_and_a_variable_is_refused(
