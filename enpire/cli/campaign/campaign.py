@@ -105,7 +105,7 @@ BUDGETS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "max_experiments": (natural, "N", "experiments to begin"),
 }
 
-ONCE = ("agents", "recipe", "repertoire", "prompt", "without", "run")
+ONCE = ("begin", "agents", "recipe", "repertoire", "prompt", "without", "run")
 """Other options that a campaign begins with."""
 
 
