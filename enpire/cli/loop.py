@@ -136,7 +136,7 @@ def _run(options: Namespace) -> int:
     limits = options_given(options, BUDGETS)
     if options.resume is not None:
         clash = sorted(given) + (["run"] if options.run is not None else [])
-        clash += ["from"] if options.begin is not None else []
+        clash += ["begin"] if options.begin is not None else []
         if clash:
             raise UsageError(
                 f"{flag(clash[0])} cannot be given with --resume: a run goes on under the "

@@ -129,6 +129,7 @@ def test_the_whole_help_of_a_verb_with_few_options_is_its_help(
         (["loop", "--task", "pick_cube", "--abort"], ["--abort", "best_of_n", "--recipe"]),
         (["recipes", "show"], ["which one"]),
         (["recipes", "shw", "bc"], ["shw", "show"]),
+        (["loop", "--resume", "r", "--begin", "start"], ["--begin cannot be given", "budgets"]),
         (["loop", "--task", "pick_cube", "--robot", "2"], ["'--robot'", "--robots"]),
         (["loop", "--task", "pick_cube", "--robots", "0"], ["--robots", "at least 1"]),
         (["loop", "--task", "pick_cube", "--robots", "two"], ["--robots", "whole number"]),
