@@ -10,10 +10,10 @@ from enpire.cli.options.episodes import add_episodes_folder, add_robots, add_see
 from enpire.cli.options.menagerie import add_menagerie, use_menagerie
 from enpire.cli.options.parser import Parser, add_start, add_trust, options_given, print_json
 from enpire.cli.options.recovery import add_recovery
+from enpire.cli.options.settings import add_setting
 from enpire.option_values import RANDOM, positive, spell
 from enpire.session.audience import PERSON
 from enpire.session.graphics import choose_graphics
-from enpire.session.loop_settings import SETTINGS
 from enpire.session.threads import leave_cores_to_physics
 
 DESCRIPTION = """\
@@ -50,9 +50,7 @@ def add_options(parser: Parser) -> None:
     )
     add_start(parser)
     for name in ("python", "success", "reset", "world"):  # that a run may have as well
-        read, default, line = SETTINGS[name]
-        line += f" (default {default})" if default else ""
-        parser.add_argument(f"--{name}", type=read, metavar="NAME", help=line)
+        add_setting(parser, name)
     parser.add_argument(
         "--inference-time",
         type=spell,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import Namespace, _ArgumentGroup
+from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +13,10 @@ from enpire.cli.options.backends import add_arms, add_cluster, backend_of, backe
 from enpire.cli.options.menagerie import add_menagerie, use_menagerie
 from enpire.cli.options.parser import Parser, add_start, add_trust, options_given, task_asked
 from enpire.cli.options.recovery import add_recovery
+from enpire.cli.options.settings import add_setting
 from enpire.cli.options.tracking import add_tracking, require_tracking
 from enpire.errors import UsageError
-from enpire.option_values import (
-    natural,
-    nobody_or_hands,
-    number_or_auto,
-    port,
-    positive,
-    seed_number,
-)
+from enpire.option_values import port
 from enpire.session.audience import Audience
 from enpire.session.graphics import choose_graphics
 from enpire.session.improvement import LoopStart, begin_loop, resume_loop
@@ -88,7 +82,7 @@ def add_options(parser: Parser) -> None:
             title or "settings (a task's loop.toml may have other defaults)"
         )
         for name in names:
-            _add_setting(group, name)
+            add_setting(group, name)
     parser.add_argument(
         "--port",
         type=port,
@@ -104,18 +98,6 @@ def add_options(parser: Parser) -> None:
     parser.add_argument_group("settings of a helper's device", f"{HELPER}SETTING VALUE: {FIELDS}")
     add_trust(parser)
     parser.everyday = ("task", "resume", "run", *BUDGETS, *EVERYDAY)
-
-
-def _add_setting(group: _ArgumentGroup, name: str) -> None:
-    """The option of a setting."""
-    read, default, line = SETTINGS[name]
-    if read is bool:
-        group.add_argument(flag(name), action="store_const", const=True, help=line)
-        return
-    counts = read in (positive, natural, seed_number, number_or_auto)
-    metavar = "NAME" if read in (str, nobody_or_hands) else "N" if counts else "X"
-    line += f" (default {default})" if default else ""
-    group.add_argument(flag(name), type=read, metavar=metavar, help=line)
 
 
 def run(options: Namespace) -> int:

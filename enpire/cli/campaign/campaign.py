@@ -33,6 +33,7 @@ from enpire.cli.options.parser import (
     print_notes,
     task_asked,
 )
+from enpire.cli.options.settings import add_setting
 from enpire.cli.options.tracking import add_tracking, require_tracking
 from enpire.errors import StoreError, UsageError
 from enpire.option_values import duration, more_than_zero, natural, positive, tokens
@@ -124,8 +125,7 @@ def add_options(parser: Parser) -> None:
         metavar="RUN",
         action="append",
         default=[],
-        help="run whose findings and kept recipes are taken over, as text and code; may be "
-        "given again",
+        help="run whose findings and kept recipes are taken over, as text and code",
     )
     add_begin(parser)
     parser.add_argument(
@@ -188,10 +188,7 @@ def add_settings(parser: Parser, title: str) -> None:
         budgets.add_argument(flag(name), type=read, metavar=shown, help=line)
     settings = parser.add_argument_group("settings (a task's loop.toml may have other defaults)")
     for name in OF_CAMPAIGN:
-        read, default, line = OPTIONS[name]
-        settings.add_argument(
-            flag(name), type=read, metavar="X", help=f"{line} (default {default})"
-        )
+        add_setting(settings, name, OPTIONS)
     parser.gathers = (RECIPE,)
 
 
@@ -238,7 +235,6 @@ def _origins(said: Sequence[str]) -> tuple[str | None, Path | None]:
 def _begin(
     options: Namespace, given: dict[str, Any], limits: dict[str, Any], learned: Path | None
 ) -> int:
-
     from enpire.evolution.campaign.agent import team
     from enpire.observe.trust import recipes_called
     from enpire.packs.finder import find

@@ -62,9 +62,9 @@ class Parser(argparse.ArgumentParser):
         )
         self.add_argument("--help-all", action=_HelpAll, nargs=0, help=argparse.SUPPRESS)
 
-    def print_help(self, file: Any = None, everyday: bool = True) -> None:
-        """Print the help; everyday: without the options that few need, if the verb has any."""
-        if not (everyday and self.everyday):
+    def print_help(self, file: Any = None) -> None:
+        """Print the help, of a verb with many options without those that few need."""
+        if not self.everyday:
             super().print_help(file)
             return
         short = Parser(self.prog, self.description or "")
