@@ -198,9 +198,14 @@ def _whole(text: str, least: int, most: int) -> int:
     return value
 
 
+def is_plain(text: str) -> bool:
+    """Whether a number is one for everybody: Python alone reads 1_0, and digits of all scripts."""
+    return "_" not in text and text.isascii()
+
+
 def _plain(text: str) -> str:
-    """The same; raises ValueError for what Python alone reads, as 1_0, or digits of all scripts."""
-    if "_" in text or not text.isascii():
+    """The same; raises ValueError where it is not `is_plain`."""
+    if not is_plain(text):
         raise ValueError(text)
     return text
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.stats import spearmanr
 
 from enpire.datasets import recording_faults, replays, strides
 from enpire.datasets.columns import DONE, OBSERVED, PICTURES, REWARD, SEED
@@ -389,6 +388,8 @@ def _drifts(frames: Frames, seen: FloatArray, wanted: TaskInterface) -> str:
 
     No accident does so in one of a million entries.
     """
+    from scipy.stats import spearmanr  # takes half a second to load
+
     first = seen[[extent.first for extent in frames.extents]]
     count = len(first)
     if count < FEW:

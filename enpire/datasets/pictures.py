@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import mujoco
 import numpy as np
 
-from enpire.environment import Job, RandomActions, Stations, build_stations
+from enpire.environment import RandomActions, Stations, build_stations
 from enpire.environment.cameras.twin_cameras import GRAPHICS_ERRORS, SAMPLES, SHADOWS, no_opengl
 from enpire.environment.core.answers import observed
 from enpire.environment.core.policy_cameras import TwinFrameCapture
-from enpire.environment.core.replay import Replay
+from enpire.environment.core.replay import repeated
 from enpire.environment.stations.period_start import Sensed
 from enpire.errors import StoreError, UsageError
-from enpire.packs.finder import unknown
+from enpire.packs.finder import changed_packs, unknown
 from enpire.types import Episode, Image
 
 
@@ -96,19 +96,8 @@ class Shooting:
         )
         pictures = np.empty((len(episode), *shape), np.uint8)
         taken = dict(zip(episode.pictured.tolist(), episode.pictures, strict=True))
-        # All actions are planned at once, as a policy plans several: a scene that looks done in the
-        # midst of a chunk ends an episode once that is carried out.
-        still = RandomActions(episode.actions.shape[1])
         stations.abort("another episode")
-        job = Job(
-            episode.seed,
-            episode.purpose,
-            Replay(episode.actions, still),
-            episode.policy,
-            variant=episode.variant,
-            forked=episode.forked,
-        )
-        stations.begin(0, job)
+        stations.begin(0, repeated(episode, RandomActions(episode.actions.shape[1])))
         for at in range(len(episode)):
             sensed = self._sensed()
             alike = sensed is not None and np.array_equal(
@@ -141,7 +130,7 @@ class Shooting:
         self._frame_capture.close()
 
     def _require(self, episode: Episode) -> None:
-        changed = sorted(n for n, v in episode.packs.items() if self._stations.packs.get(n) != v)
+        changed = changed_packs(episode.packs, self._stations.packs)
         if changed or episode.attempts > 1:
             why = f"{', '.join(changed)} changed since" if changed else "it has several attempts"
             raise StoreError(f"episode {episode.id} cannot be replayed for pictures: {why}")

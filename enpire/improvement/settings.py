@@ -14,6 +14,7 @@ from typing import Any
 import tyro
 
 from enpire.errors import UsageError, error_text
+from enpire.option_values import is_plain
 
 LARGEST = 2**63 - 1  # of whole numbers
 MOST, LARGE = 1_000_000_000, 1_000_000  # of what our recipes count; examples a step
@@ -88,7 +89,7 @@ def _require_plain(name: str, text: str) -> None:
         float(text)
     except ValueError:
         return
-    if "_" in text or not text.isascii():
+    if not is_plain(text):
         raise UsageError(f"--{FLAG}.{name}: {text!r:.40} is no number: write its digits alone")
 
 

@@ -15,13 +15,13 @@ import mujoco
 import numpy as np
 
 from enpire.closing import Closing
-from enpire.environment import Job, Readings, Stations, build_stations
+from enpire.environment import Readings, Stations, build_stations
 from enpire.environment.cameras.twin_cameras import GRAPHICS_ERRORS, SAMPLES, SHADOWS, no_opengl
-from enpire.environment.core.replay import Replay
+from enpire.environment.core.replay import repeated
 from enpire.errors import StoreError, UsageError
 from enpire.observe.picture import Viewpoint, around, require_room
 from enpire.observe.soft_light import render_softly
-from enpire.packs.finder import GYM
+from enpire.packs.finder import GYM, changed_packs
 from enpire.store import EpisodeRow, Run
 from enpire.store.durable import disk_errors
 from enpire.store.episodes import read_episode
@@ -70,16 +70,7 @@ class EpisodeReplay:
         """
         self._require(episode)
         stations, periods = self.stations, len(episode)
-        still = HoldStill(episode.actions.shape[1])
-        job = Job(
-            episode.seed,
-            episode.purpose,
-            Replay(episode.actions, still),
-            episode.policy,
-            variant=episode.variant,
-            forked=episode.forked,
-        )
-        stations.begin(0, job)
+        stations.begin(0, repeated(episode, HoldStill(episode.actions.shape[1])))
         at = 0
         done: list[Episode] = []
         while not done:
@@ -103,8 +94,7 @@ class EpisodeReplay:
             )
 
     def _require(self, episode: Episode) -> None:
-        packs = self.stations.packs
-        changed = sorted(name for name, sha in episode.packs.items() if packs.get(name) != sha)
+        changed = changed_packs(episode.packs, self.stations.packs)
         why = (
             f"{', '.join(changed)} changed since"
             if changed

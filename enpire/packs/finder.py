@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata
@@ -172,6 +172,11 @@ def content_hash(folder: Path) -> str:
             if relative not in WORTH and (drafted or not _decides_nothing(relative))
         ),
     )
+
+
+def changed_packs(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """Return the names of packs that are others now, or gone; before, now: hashes by name."""
+    return sorted(name for name, sha256 in before.items() if now.get(name) != sha256)
 
 
 def hash_of(folder: Path, files: Iterable[Path]) -> str:

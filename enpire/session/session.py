@@ -11,6 +11,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from enpire.errors import StoreError, UsageError
+from enpire.packs.finder import changed_packs
 from enpire.rollout.loop.settings import REAL, LoopSettings
 from enpire.session.audience import PERSON, Audience
 from enpire.session.backends import Backend, LocalBackend
@@ -76,8 +77,7 @@ def require_same(run: Run, stations: StationBackend) -> None:
     Raises:
         StoreError: packs have changed since it began, or the verifier has.
     """
-    before = run.ledger.packs()
-    changed = sorted(name for name in before if before[name] != stations.packs.get(name))
+    changed = changed_packs(run.ledger.packs(), stations.packs)
     if changed:
         raise StoreError(
             f"{', '.join(changed)} changed since {run.folder} began, so its episodes could not be "

@@ -12,8 +12,9 @@ from enpire.environment.core.controller import (
     needs_pictures,
     show,
 )
+from enpire.environment.core.jobs import Job
 from enpire.twin.twin import Rows
-from enpire.types import Float32Array, Image
+from enpire.types import Episode, Float32Array, Image
 
 
 class Replay(MovesHands):
@@ -74,3 +75,19 @@ class Replay(MovesHands):
         """For the other one."""
         if isinstance(self._then, ChunkedController):
             self._then.saw(row, observations)
+
+
+def repeated(episode: Episode, then: Controller) -> Job:
+    """Return a job that carries out an episode's actions again; then: acts after them.
+
+    All are planned at once, as a policy plans several: a scene that looks done in the midst of a
+    chunk ends an episode once that is carried out.
+    """
+    return Job(
+        episode.seed,
+        episode.purpose,
+        Replay(episode.actions, then),
+        episode.policy,
+        variant=episode.variant,
+        forked=episode.forked,
+    )

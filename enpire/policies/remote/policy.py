@@ -35,6 +35,7 @@ from torch import Tensor
 from enpire.environment import StationBackend, instruction
 from enpire.environment.core.policy_watch import PolicyWatch
 from enpire.errors import PolicyError, ServerFault, UsageError, printable
+from enpire.option_values import is_plain
 from enpire.policies.description import JsonSpec
 from enpire.policies.policy_runner import ChunkRequest, PolicyState
 from enpire.policies.remote.client import TOKEN, PolicyClient
@@ -387,8 +388,8 @@ def _asked(reference: str) -> RemoteSpec:
         if name not in known:
             raise UsageError(f"{reference}: {name!r} is not known; there are {', '.join(known)}")
         try:
-            if known[name] is not str and ("_" in value or not value.isascii()):
-                raise ValueError(value)  # Python alone reads it as a number
+            if known[name] is not str and not is_plain(value):
+                raise ValueError(value)
             values[name] = known[name](value)
         except ValueError:
             raise UsageError(

@@ -9,6 +9,7 @@ import numpy as np
 
 from enpire.environment import StationBackend
 from enpire.errors import StoreError
+from enpire.packs.finder import changed_packs
 from enpire.store import Run
 from enpire.types import Episode, Purpose, Times
 
@@ -47,9 +48,7 @@ def demonstrations(source: Path, stations: StationBackend) -> list[Episode]:
 def _require_alike(episode: Episode, source: Path, stations: StationBackend) -> None:
     has = (episode.observations.shape[1], episode.actions.shape[1])
     needs = (stations.observation_size, stations.action_size)
-    changed = sorted(
-        name for name, sha256 in episode.packs.items() if stations.packs.get(name) != sha256
-    )
+    changed = changed_packs(episode.packs, stations.packs)
     if episode.task != stations.name or has != needs:
         raise StoreError(
             f"{source} demonstrates {episode.task} ({has[0]} observations, {has[1]} actions a "
