@@ -21,6 +21,14 @@ MODEL = "{model}"
 HOST, PORT = "127.0.0.1", 8791
 
 
+def listen(port: int) -> socket.socket:
+    """Listen on the loopback at the port, or at a free one where it is taken."""
+    try:
+        return socket.create_server((HOST, port))
+    except OSError:
+        return socket.create_server((HOST, 0))
+
+
 def serve(listening: socket.socket, way_out: str) -> None:
     """Carry every connection, for ever."""
     while True:
@@ -46,10 +54,7 @@ def carry(source: socket.socket, sink: socket.socket) -> None:
 
 def main() -> int:
     """Relay while the command runs."""
-    try:
-        listening = socket.create_server((HOST, PORT))
-    except OSError:
-        listening = socket.create_server((HOST, 0))
+    listening = listen(PORT)
     port = listening.getsockname()[1]
     args = (listening, sys.argv[1])
     threading.Thread(target=serve, args=args, daemon=True).start()
