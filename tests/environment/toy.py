@@ -108,6 +108,19 @@ def three_lines(num_envs: int) -> Any:
     return lines(3)
 
 
+class Tabled(Line):
+    """Its seeds choose among goals that are drawn as it is made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._goals = np.random.uniform(-1, 1, 50)  # noqa: NPY002
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self._goal = float(self.np_random.choice(self._goals))
+        return self._observation(), {}
+
+
 class Forgetful(gymnasium.vector.SyncVectorEnv):
     """Resets all of its environments whenever it resets one."""
 
@@ -131,6 +144,7 @@ for _fault in ("raise", "die", "hang", "print"):
 gymnasium.register("toy/Seen-v0", entry_point=Seen)
 gymnasium.register("toy/Early-v0", entry_point=Early)
 gymnasium.register("toy/Shared-v0", entry_point=Shared)
+gymnasium.register("toy/Tabled-v0", entry_point=Tabled)
 gymnasium.register("toy/Lines-v0", vector_entry_point=lines)
 gymnasium.register("toy/ThreeLines-v0", vector_entry_point=three_lines)
 gymnasium.register("toy/Forgetful-v0", vector_entry_point=Forgetful)

@@ -57,6 +57,7 @@ WIDEST = 1e9  # of a bound of actions: what is beyond says that there is none
 LARGEST = 1e20  # of what is seen or earned: more is what a simulation shows that has come apart
 SIDE = 16  # entries, from which two sides of an array may be a picture's
 CONSTANTS = ("True", "False", "None")  # of Python, not of JSON
+MADE = 0  # the seed that environments are made with
 DEEPEST = 100  # wrappers around one another
 RUNNING = ("NormalizeObservation", "NormalizeReward")  # wrappers by running statistics
 NUMBERS = "biufO"  # of NumPy's types; objects are looked at one by one
@@ -90,6 +91,7 @@ def make(task: str, stations: int, key: str = "", script: str = "") -> Single | 
     given, keys = arguments(query) if asked else {}, (key,) if key else SAYS
     begin = script_of(script) if script else None
     spec = gymnasium.registry.get(env_id)
+    _seed_all(MADE)  # some draw what their seeds choose from as they are made: once for all workers
     try:
         if spec is not None and spec.entry_point is None:
             return Several(gymnasium.make_vec(env_id, num_envs=stations, **given), keys, begin)
@@ -97,6 +99,12 @@ def make(task: str, stations: int, key: str = "", script: str = "") -> Single | 
     except gymnasium.error.UnregisteredEnv as error:
         hint = "" if module else "; MODULE:ID imports the module that registers it"
         raise Unsuitable(f"{error}{hint}") from error
+
+
+def _seed_all(seed: int) -> None:
+    """Seed the generators that belong to nobody."""
+    np.random.seed(seed)  # noqa: NPY002
+    random.seed(seed)
 
 
 def script_of(path: str) -> Callable[[Any], Acts]:
@@ -507,8 +515,7 @@ class Single:
         # Others draw from generators that belong to nobody.
         with suppress(AttributeError):  # of one that has its own, which nobody sets
             self._env.unwrapped.np_random, _ = gymnasium.utils.seeding.np_random(seed)
-        np.random.seed(seed)  # noqa: NPY002
-        random.seed(seed)
+        _seed_all(seed)
         result = self._env.reset(seed=seed)
         try:
             self._seen, info = parts(result, "reset", ("observation", "info"))

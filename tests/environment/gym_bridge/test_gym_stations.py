@@ -198,9 +198,9 @@ def test_images_are_left_out(make: Make) -> None:
     assert content(run(stations, [FAR], Straight())[FAR]) == content(same)
 
 
-@pytest.mark.parametrize("name", ["Early", "Shared"])
+@pytest.mark.parametrize("name", ["Early", "Shared", "Tabled"])
 def test_a_seed_fixes_what_is_drawn_elsewhere(make: Make, name: str) -> None:
-    """Before the seed is passed on, or from a generator of the whole process."""
+    """Before the seed is passed on, from a generator of the whole process, or as it is made."""
     seeds = [3, 7, 8]
     forth = run(make(name), seeds, Straight(0.5))
     back = run(make(name), seeds[::-1], Straight(0.5))
