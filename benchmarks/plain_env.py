@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enpire.environment import Stations, build_stations
+from enpire.environment.cameras.twin_cameras import calibrated
 from enpire.environment.control.cartesian_control import CartesianControl
 from enpire.environment.control.sensing import Readings, Sensors
 from enpire.environment.core.answers import looks_done
@@ -70,11 +71,16 @@ class _OneData:
         return getattr(self.data, name)[None]
 
 
-class PlainEnv(gymnasium.Env[Float32Array, Float32Array]):
+class PlainEnv(gymnasium.Env[Any, Float32Array]):
     """A step is a control period; it ends where the scene looks done, or time is over."""
 
-    def __init__(self, task: str, begins: Beginning) -> None:
-        """Of the task called `task`; every reset leads to where it `begins`."""
+    observation_space: gymnasium.Space[Any]
+
+    def __init__(self, task: str, begins: Beginning, images: int = 0) -> None:
+        """Of the task called `task`; every reset leads to where it `begins`.
+
+        images: size of the pictures [px]; 0: none, and an observation is the vector alone.
+        """
         stations = build_stations(task, 1, threads=1)
         self.task, self._begins = stations.task, begins
         self._substeps, self._periods = stations.substeps, stations.execute_periods
@@ -85,19 +91,29 @@ class PlainEnv(gymnasium.Env[Float32Array, Float32Array]):
         self._sensors = Sensors(
             self._control, self.task.tracked, self.task.noise, stations.sensors.periods
         )
+        self._pictures = Pictures(one.model, images) if images else None
+        if self._pictures is not None:
+            space = gymnasium.spaces.Box(0, 255, self._pictures.shape, np.uint8)
+            both: dict[str, gymnasium.Space[Any]] = {
+                "state": self.observation_space,
+                "pictures": space,
+            }
+            self.observation_space = gymnasium.spaces.Dict(both)
         self._at = 0
         self._readings: Readings
         self._jacobian: FloatArray
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Float32Array, dict[str, Any]]:
+    ) -> tuple[Any, dict[str, Any]]:
         """Go back to where it began; no seed changes that."""
         super().reset(seed=seed)
         begins, one = self._begins, self._one
         for name, values in begins.fields.items():
             getattr(one.model, name)[...] = values
         mujoco.mj_setState(one.model, one.data, begins.state, STATE)
+        for derive in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_camlight):
+            derive(one.model, one.data)  # what pictures show
         for name, values in begins.derived.items():
             getattr(one.data, name)[...] = values
         self._control.command[0] = begins.command
@@ -106,7 +122,7 @@ class PlainEnv(gymnasium.Env[Float32Array, Float32Array]):
         self._at = 0
         return self._look(), {}
 
-    def step(self, action: Float32Array) -> tuple[Float32Array, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Float32Array) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Carry out a control period."""
         one, force = self._one, self._readings.wrist_force
         self._control.apply(HERE, action[None], self._jacobian, force)
@@ -116,7 +132,37 @@ class PlainEnv(gymnasium.Env[Float32Array, Float32Array]):
         done = bool(looks_done(self.task, self._readings)[0])
         return seen, float(done), done, self._at >= self._periods, {}
 
-    def _look(self) -> Float32Array:
+    def close(self) -> None:
+        """Give back the OpenGL context."""
+        if self._pictures is not None:
+            self._pictures.close()
+
+    def _look(self) -> Any:
         self._readings, self._jacobian = self._sensors.read(HERE, [self._at])
         seen: Float32Array = self.task.observe(self._readings)[0].astype(np.float32)
-        return seen
+        if self._pictures is None:
+            return seen
+        return {"state": seen, "pictures": self._pictures.take(self._one.data)}
+
+
+class Pictures:
+    """A picture of each camera that stands in the world."""
+
+    def __init__(self, model: mujoco.MjModel, size: int) -> None:
+        """size: of a picture, which is square [px]."""
+        self._renderer = mujoco.Renderer(model, size, size)
+        self._renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False
+        self._cameras = [camera.name for camera in calibrated(model)]
+        self.shape = (len(self._cameras), size, size, 3)
+
+    def take(self, data: mujoco.MjData) -> NDArray[np.uint8]:
+        """Render what they show of these data, (cameras, size, size, 3)."""
+        taken = np.empty(self.shape, np.uint8)
+        for picture, camera in zip(taken, self._cameras, strict=True):
+            self._renderer.update_scene(data, camera)
+            self._renderer.render(out=picture)
+        return taken
+
+    def close(self) -> None:
+        """Give back the OpenGL context."""
+        self._renderer.close()

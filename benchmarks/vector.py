@@ -4,7 +4,9 @@ All have the same scene, control, observation and actions, from the same states 
 same observations (a test holds that). `ours` is the closed loop: stations that go through their
 periods under a controller. `TaskVectorEnv` is the same behind Gymnasium's interface, in lock-step.
 `Sync` and `Async` are Gymnasium's own over `PlainEnv`, which neither verifies nor records. A turn
-is some control periods of the same episode, so nobody resets in it. Pictures are not taken.
+is some control periods of the same episode, so nobody resets in it. With pictures, the plain
+environment renders them after every step, as one would write it. Stations render them where a
+policy looks, which is every fourth period; `TaskVectorEnv` observes none, and is left out.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from enpire.environment import Job, Readings, Stations, build_stations
 from enpire.errors import UsageError
 from enpire.gymnasium.environment import TaskVectorEnv
 from enpire.twin.twin import Rows
-from enpire.types import Float32Array, Purpose
+from enpire.types import Float32Array, Image, Purpose
 
 MOTION = 0.1  # standard deviation of actions: nothing is done, so that no episode ends early
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -35,7 +37,10 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class VectorBench:
-    """What was measured. periods: of control, of a turn, at each of the stations."""
+    """What was measured. periods: of control, of a turn, at each of the stations.
+
+    images: size of the pictures that were taken [px]; 0: none.
+    """
 
     compared: Comparison
     task: str
@@ -43,20 +48,24 @@ class VectorBench:
     threads: int
     periods: int
     blocks: int
+    images: int
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
         return asdict(self)
 
 
-def bench_vector(task: str, count: int = 4, blocks: int = 5, seed: int = 0) -> VectorBench:
-    """Measure `count` stations of the task.
+def bench_vector(
+    task: str, count: int = 4, blocks: int = 5, seed: int = 0, images: int = 0
+) -> VectorBench:
+    """Measure `count` stations of the task, with pictures of `images` [px], or without any at 0.
 
     Raises:
         UsageError: an episode is too short for so many turns.
+        NoGraphics: pictures are asked for where nothing can be rendered.
     """
-    stations = build_stations(task, count)
-    periods = (stations.execute_periods - 1) // (blocks + 1)
+    stations = build_stations(task, count, images=images)
+    periods = (stations.execute_periods - 1) // (blocks + 2)  # some station may be ahead of others
     if periods < 1:
         raise UsageError(f"{task} has {stations.execute_periods} periods: fewer --turns")
     shape = stations.execute_periods, count, stations.task.actions.size
@@ -68,20 +77,25 @@ def bench_vector(task: str, count: int = 4, blocks: int = 5, seed: int = 0) -> V
         open_envs.callback(lockstep.close)
         first, _ = lockstep.reset(seed=seed)
         begun = beginnings(lockstep, first)
-        plain = [partial(PlainEnv, task, each) for each in begun]
+        plain = [partial(PlainEnv, task, each, images) for each in begun]
         sync = SyncVectorEnv(plain)
+        open_envs.callback(sync.close)
         processes = AsyncVectorEnv(plain, context="spawn")
         open_envs.callback(processes.close)
         sides: dict[str, Side] = {OURS: partial(closed.go_on, periods)}
-        for name, envs in (("TaskVectorEnv", lockstep), ("Sync", sync), ("Async", processes)):
-            if envs is not lockstep:
-                envs.reset()
+        others = [("Sync", sync), ("Async", processes)]
+        for _, envs in others:
+            envs.reset()
+        for name, envs in others if images else [("TaskVectorEnv", lockstep), *others]:
             sides[name] = Steps(envs, actions, periods).go_on
         own = [process.pid for process in processes.processes if process.pid is not None]
         clock = partial(processor_time, own)
-        compared = compare(f"{task}, {count} stations, a turn", sides, blocks, processor=clock)
+        seen = f", pictures of {images} px" if images else ""
+        compared = compare(
+            f"{task}, {count} stations{seen}, a turn", sides, blocks, processor=clock
+        )
         stations.abort("measured")
-    return VectorBench(compared, task, count, stations.twin.threads, periods, blocks)
+    return VectorBench(compared, task, count, stations.twin.threads, periods, blocks, images)
 
 
 class ClosedLoop:
@@ -91,6 +105,7 @@ class ClosedLoop:
         """Reset all; station i has the seed `seed` + i. actions: (periods, stations, act)."""
         self.stations, self.actions = stations, actions
         self.at = np.zeros(len(stations), np.int64)  # periods that each has acted in
+        self.looks = 0  # pictures that were taken, of all stations
         self.seen: list[list[Float32Array]] = [[] for _ in range(len(stations))]
         for row in range(len(stations)):
             stations.begin(row, Job(seed + row, Purpose.COLLECTION, self, "told"))
@@ -108,9 +123,18 @@ class ClosedLoop:
         self.at[rows] += 1
         return chosen
 
+    def look(self, row: int, pictures: Image) -> None:
+        """Count what is shown."""
+        self.looks += 1
+
+    def due(self, row: int) -> bool:
+        """Never: it does not decide by pictures."""
+        return False
+
     def go_on(self, periods: int) -> None:
-        """Carry out some control periods at all stations."""
-        for _ in range(periods):
+        """Carry out some control periods at all stations, of which some may wait for a picture."""
+        done = self.at.sum() + periods * len(self.stations)
+        while self.at.sum() < done:
             self.stations.tick()
         self.stations.wait()
 

@@ -7,7 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from enpire.cli.options.parser import Parser, print_json
-from enpire.option_values import duration, natural
+from enpire.option_values import duration
 
 TASK = "pick_cube"
 
@@ -15,13 +15,6 @@ TASK = "pick_cube"
 def add_options(parser: Parser) -> None:
     """Those of `loop` alone."""
     group = parser.add_argument_group("loop")
-    group.add_argument(
-        "--images",
-        type=natural,
-        default=0,
-        metavar="N",
-        help="width and height of the pictures that policies see [px]; 0: none (default 0)",
-    )
     group.add_argument(
         "--whole",
         type=duration,

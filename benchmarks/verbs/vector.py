@@ -17,7 +17,9 @@ def run(options: Namespace) -> int:
     from enpire.session.threads import leave_cores_to_physics
 
     leave_cores_to_physics()
-    measured = bench_vector(options.task or TASK, options.robots, options.turns, options.seed)
+    measured = bench_vector(
+        options.task or TASK, options.robots, options.turns, options.seed, options.images
+    )
     print(
         f"{measured.periods} control periods a turn at each of {measured.stations} stations, on "
         f"{measured.threads} threads; {measured.blocks} turns of each side\n"

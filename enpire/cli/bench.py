@@ -11,7 +11,7 @@ from types import ModuleType
 from enpire.cli.options.episodes import add_robots
 from enpire.cli.options.parser import Parser, add_start, print_json, task_asked
 from enpire.errors import UsageError
-from enpire.option_values import more_than_zero, positive, seed_number
+from enpire.option_values import more_than_zero, natural, positive, seed_number
 from enpire.packs.finder import unknown
 from enpire.session.progress_bar import progress_bar
 from enpire.session.threads import leave_cores_to_physics
@@ -135,6 +135,14 @@ def add_options(parser: Parser) -> None:
             metavar="N",
             help="turns of each side of act, learner, start, stations, store and vector; loops "
             "of loop (default 5)",
+        )
+        parser.add_argument(
+            "--images",
+            type=natural,
+            default=0,
+            metavar="N",
+            help="width and height of the pictures that policies of loop, and all sides of vector, "
+            "see [px]; 0: none (default 0)",
         )
         for name in WITH_OPTIONS:
             _subject(name).add_options(parser)

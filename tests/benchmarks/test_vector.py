@@ -51,3 +51,22 @@ def test_ours_is_held_against_both_of_gymnasium() -> None:
 
 def test_the_processor_time_of_others_is_told() -> None:
     assert processor_time([1]) >= processor_time([]) > 0
+
+
+@pytest.mark.slow
+def test_with_pictures_ours_is_held_against_both_of_gymnasium() -> None:
+    measured = bench_vector(TASK, count=2, blocks=1, images=64)
+    assert set(measured.compared.leaner) == {"Sync", "Async"}
+
+
+def test_a_plain_environment_with_pictures_shows_what_each_camera_sees() -> None:
+    stations = TaskVectorEnv(TASK, 1, threads=1)
+    begun = beginnings(stations, stations.reset(seed=SEED)[0])[0]
+    env = PlainEnv(TASK, begun, images=32)
+    seen, _ = env.reset()
+    assert env.observation_space.contains(seen)
+    np.testing.assert_array_equal(seen["state"], begun.observation)
+    one, other = seen["pictures"]
+    assert (one != other).any()
+    env.close()
+    stations.close()
