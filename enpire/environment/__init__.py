@@ -51,6 +51,7 @@ from enpire.environment.core.relative_targets import RelativeTarget, relative_ta
 from enpire.environment.core.replay import Replay
 from enpire.environment.core.station_backend import (
     Eventful,
+    Keyed,
     StationBackend,
     StationEvent,
     Tasked,
@@ -103,6 +104,7 @@ __all__ = [
     "InterventionWrapper",
     "Job",
     "JointActions",
+    "Keyed",
     "Mirror",
     "MovedHand",
     "MovesHands",

@@ -121,6 +121,21 @@ class Tabled(Line):
         return self._observation(), {}
 
 
+class Split(Line):
+    """Shows what LeRobot makes a state and an environment's state of."""
+
+    observation_space = gymnasium.spaces.Dict(
+        {"environment_state": BOX(-1.0, 1.0, (2,), np.float64), "agent_pos": BOX(-9.0, 9.0, (1,))}
+    )
+
+    def _observation(self) -> Any:
+        near = self._goal - self._point
+        return {
+            "environment_state": np.array([self._goal, near]),
+            "agent_pos": np.array([self._point]),
+        }
+
+
 class Forgetful(gymnasium.vector.SyncVectorEnv):
     """Resets all of its environments whenever it resets one."""
 
@@ -145,6 +160,7 @@ gymnasium.register("toy/Seen-v0", entry_point=Seen)
 gymnasium.register("toy/Early-v0", entry_point=Early)
 gymnasium.register("toy/Shared-v0", entry_point=Shared)
 gymnasium.register("toy/Tabled-v0", entry_point=Tabled)
+gymnasium.register("toy/Split-v0", entry_point=Split)
 gymnasium.register("toy/Lines-v0", vector_entry_point=lines)
 gymnasium.register("toy/ThreeLines-v0", vector_entry_point=three_lines)
 gymnasium.register("toy/Forgetful-v0", vector_entry_point=Forgetful)

@@ -55,11 +55,13 @@ def folder_of(
     action: int,
     cameras: tuple[str, ...] = (),
     size: int = 64,
+    environment: int = 0,
     **config: Any,
 ) -> Path:
     """A folder of a policy of this `kind`: config, weights and processors.
 
     cameras: that it sees by, in pictures of `size`; the state is not an environment's then.
+    environment: entries of an environment's state, where they are not the same `observation`.
     """
     from lerobot.configs import FeatureType, PolicyFeature
     from lerobot.policies.factory import (
@@ -82,7 +84,7 @@ def folder_of(
         }
     else:
         wanted["input_features"]["observation.environment_state"] = PolicyFeature(
-            FeatureType.ENV, (observation,)
+            FeatureType.ENV, (environment or observation,)
         )
     wanted["output_features"] = {"action": PolicyFeature(FeatureType.ACTION, (action,))}
     torch.manual_seed(0)
@@ -90,7 +92,7 @@ def folder_of(
         made = make_policy_config(kind, **wanted)
         policy = get_policy_class(kind)(made)
         before, after = make_pre_post_processors(
-            made, dataset_stats=statistics(observation, action, cameras)
+            made, dataset_stats=statistics(observation, action, cameras, environment)
         )
         for each in (policy, before, after):
             each.save_pretrained(path)
@@ -98,13 +100,13 @@ def folder_of(
 
 
 def statistics(
-    observation: int, action: int, cameras: tuple[str, ...] = ()
+    observation: int, action: int, cameras: tuple[str, ...] = (), environment: int = 0
 ) -> dict[str, dict[str, torch.Tensor]]:
     """Of a data set that never was."""
     rng = np.random.default_rng(0)
     sizes = {
         "observation.state": observation,
-        "observation.environment_state": observation,
+        "observation.environment_state": environment or observation,
         "action": action,
     }
     pictures = {

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from enpire.environment import Controller, Job, Readings
+from enpire.environment.gym_bridge.gym_stations import GymStations
 from enpire.errors import PolicyError
 from enpire.policies import LeRobotPolicy, load, metadata
 from enpire.policies.lerobot import find_folder, folder
@@ -273,3 +274,44 @@ def test_weights_that_do_not_fit_are_lerobots_to_refuse(
     where = copy(folders["act"], tmp_path / "p", dim_model=64)
     with pytest.raises(PolicyError, match="LeRobot cannot load"):
         LeRobotModel.load(LeRobotPolicy.read(where).files)
+
+
+@pytest.fixture(scope="module")
+def split(tmp_path_factory: pytest.TempPathFactory) -> LeRobotPolicy:
+    """A policy of a hand's place and of an environment's state, as LeRobot's for PushT."""
+    path = tmp_path_factory.mktemp("split") / "act"
+    return LeRobotPolicy.read(folder_of("act", path, 1, 1, environment=2))
+
+
+def test_an_environments_state_follows_the_state(split: LeRobotPolicy) -> None:
+    assert split.spec.observation == 3
+    model = LeRobotModel.load(split.files)
+    batch = model.batch(torch.tensor([[[1.0, 2.0, 3.0]]]), TOLD)
+    assert batch[folder.STATE].tolist() == [[1.0]]
+    assert batch[folder.ENVIRONMENT].tolist() == [[2.0, 3.0]]
+    assert model.familiar is not None
+    assert [len(each) for each in model.familiar] == [3, 3]
+
+
+def test_it_acts_where_an_environment_shows_both(
+    split: LeRobotPolicy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    stations = GymStations("gym:tests.environment.toy:toy/Split-v0", 1)
+    stations.begin(0, Job(5, Purpose.EVALUATION, split.controller(stations), "policy"))
+    while not (done := stations.tick()):
+        pass
+    (episode,) = done
+    place, goal, near = episode.observations.T
+    np.testing.assert_allclose(goal - place, near, atol=1e-6)
+    stations.close()
+
+
+def test_it_is_refused_where_an_environment_shows_something_else(
+    split: LeRobotPolicy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    stations = GymStations("gym:tests.environment.toy:toy/Line-v0", 1)
+    with pytest.raises(PolicyError, match=r"agent_pos and environment_state.* has goal, point"):
+        split.controller(stations)
+    stations.close()

@@ -92,6 +92,16 @@ class Tasked(StationBackend, Protocol):
     execute_periods: int
 
 
+@runtime_checkable
+class Keyed(StationBackend, Protocol):
+    """Stations whose observations are a dictionary's values, one after another.
+
+    observation_keys: in this order; empty where they are no dictionary.
+    """
+
+    observation_keys: tuple[str, ...]
+
+
 def instruction(stations: StationBackend) -> str:
     """What is to be done there, in words; the name of what has no words."""
     return stations.task.instruction if isinstance(stations, Tasked) else stations.name

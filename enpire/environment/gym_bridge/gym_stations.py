@@ -128,6 +128,7 @@ class GymStations:
         self.policy_cameras: PolicyCameras | None = None  # a policy sees what the environment shows
         self.parameters: tuple[Parameter, ...] = ()
         self.observation_size: int = about["observation"]
+        self.observation_keys = tuple(about["keys"])
         self.action_size: int = about["action"]
         self.period = 1.0 / about["hz"]
         if not about["paced"]:

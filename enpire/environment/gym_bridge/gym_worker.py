@@ -229,6 +229,7 @@ class Spaces:
         self.observation = int(flat.shape[0])
         self.action = int(np.prod(action.shape, dtype=int))
         self.images = seen != observation
+        self.keys = list(seen.spaces) if isinstance(seen, Dict) else []
         self.bounds = [
             [float(end) if np.isfinite(end) else None for end in ends]
             for ends in (flat.low, flat.high)
@@ -309,6 +310,7 @@ class Spaces:
             "action": self.action,
             "fixed": np.flatnonzero(_fixed(self._action)).tolist(),  # of an action
             "unrolled": unrolled(self._seen),
+            "keys": self.keys,  # of what is seen, where it is a dictionary
             "bounds": self.bounds,  # of each entry that is seen, lowest and highest
             "hz": rate(env.metadata),
             "paced": (env.metadata or {}).get("render_fps") is not None,

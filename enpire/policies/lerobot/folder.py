@@ -38,6 +38,7 @@ class Shapes:
     # observation, action: entries; observation is 0 where it takes no state
     observation: int
     action: int
+    apart: bool  # its state is the first entries of an observation, and an environment's the rest
     cameras: tuple[str, ...] = ()  # that it looks through, by the names that stations have for them
     size: int = 0  # of each picture, as wide as high [px]
 
@@ -135,20 +136,32 @@ def shapes(files: Files) -> Shapes:
     if odd or not seen:
         raise PolicyError(
             f"this {kind} policy takes {', '.join(odd) or 'nothing'}; stations show {STATE} beside "
-            f"pictures, and without them {STATE} and {ENVIRONMENT}, which are the same"
+            f"pictures, and without them {STATE} and {ENVIRONMENT}"
         )
-    shaped = set(sizes.values())
-    if len(shaped) > 1 or not (shaped or shown) or any(len(shape) != 1 for shape in shaped):
-        raise PolicyError(f"inputs of {sizes}: what stations show is one vector of one length")
+    if not (sizes or shown) or any(len(shape) != 1 for shape in sizes.values()):
+        raise PolicyError(f"inputs of {sizes}: what stations show is one vector")
     seen_by = {name: shape[0] for name, shape in sizes.items()}
-    width = shaped.pop()[0] if shaped else 0
+    apart = len(set(seen_by.values())) > 1
+    width = sum(seen_by.values()) if apart else max(seen_by.values(), default=0)
     with _as_lerobot_writes(PROCESSORS[0]):
         require_statistics(files, PROCESSORS[0], before, seen_by)
         require_steps(PROCESSORS[0], before, {n: modes.get(seen[n][0]) for n in seen_by})
     with _as_lerobot_writes(PROCESSORS[1]):
         require_statistics(files, PROCESSORS[1], after, {ACTION: int(action)})
         require_steps(PROCESSORS[1], after, {ACTION: modes.get("ACTION")})
-    return Shapes(kind, width, int(action), cameras, size)
+    return Shapes(kind, width, int(action), apart, cameras, size)
+
+
+def parts(features: Mapping[str, tuple[int, ...]]) -> dict[str, slice]:
+    """Which entries of an observation a policy takes as its state, and which as an environment's.
+
+    features: shapes of its inputs, by name. Both are all entries where they are as many, and else
+    the state comes first.
+    """
+    sizes = {name: features[name][0] for name in (STATE, ENVIRONMENT) if name in features}
+    if len(set(sizes.values())) < 2:
+        return dict.fromkeys(sizes, slice(None))
+    return {STATE: slice(sizes[STATE]), ENVIRONMENT: slice(sizes[STATE], None)}
 
 
 def trained_on(files: Files) -> str:

@@ -113,10 +113,11 @@ class LeRobotModel:
             history = torch.from_numpy(self.motors.positions(history.numpy()))
         successive = self.config.observation_delta_indices is not None
         batch: dict[str, Any] = {"task": [told] * len(history)}
+        for name, entries in self._parts.items():
+            seen = history[..., entries]
+            batch[name] = seen if successive else seen[:, -1]
         for name, feature in self.config.input_features.items():
-            if name in (folder.STATE, folder.ENVIRONMENT):
-                batch[name] = history if successive else history[:, -1]
-            elif folder.BLANK in name:  # a camera that is not there: black, masked where it can be
+            if folder.BLANK in name:  # a camera that is not there: black, masked where it can be
                 batch[name] = torch.zeros(len(history), *feature.shape)
                 batch[f"{name}_padding_mask"] = torch.zeros(len(history), dtype=torch.bool)
         if pictures is not None:
@@ -218,10 +219,19 @@ class LeRobotModel:
 
         None if its preprocessor has no statistics of it.
         """
-        for name in (folder.STATE, folder.ENVIRONMENT):
-            if name in self.config.input_features:
-                return _statistics(self.before.steps, name)
-        return None
+        known = [_statistics(self.before.steps, name) for name in self._parts]
+        if not known or any(each is None for each in known):
+            return None
+        if len({(entries.start, entries.stop) for entries in self._parts.values()}) == 1:
+            return known[0]
+        middles, spreads = zip(*(each for each in known if each is not None), strict=True)
+        return np.hstack(middles), np.hstack(spreads)
+
+    @property
+    def _parts(self) -> dict[str, slice]:
+        """See `folder.parts`."""
+        features = self.config.input_features
+        return folder.parts({name: tuple(each.shape) for name, each in features.items()})
 
 
 def _statistics(steps: Sequence[Any], name: str) -> tuple[FloatArray, FloatArray] | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from enpire.environment import StationBackend, Tasked, instruction
+from enpire.environment import Keyed, StationBackend, Tasked, instruction
 from enpire.environment.core.motors import Motors
 from enpire.errors import PolicyError
 from enpire.packs.finder import AT_JOINTS
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 LOG = logging.getLogger(__name__)
+PARTS = ("agent_pos", "environment_state")  # of an observation, by which LeRobot splits it
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,8 @@ class LeRobotPolicy:
         from enpire.policies.lerobot.model import LeRobotModel
 
         shown = seen_there(stations, self.spec.cameras, self.spec.size)
+        if isinstance(stations, Keyed) and folder.shapes(self.files).apart:
+            _require_parts(stations.observation_keys)
         model = LeRobotModel.load(self.files)
         if isinstance(stations, Tasked):
             model.motors = Motors.of(stations.task)
@@ -123,3 +126,14 @@ class LeRobotPolicy:
             )
         observation = mask.observation or self.spec.observation
         return ChunkedModel(model, self.spec, instruction, observation).sampler(mask)
+
+
+def _require_parts(keys: tuple[str, ...]) -> None:
+    """Raise PolicyError where these are not what LeRobot splits an observation by."""
+    if keys != PARTS:
+        raise PolicyError(
+            f"it takes a {folder.STATE} beside an {folder.ENVIRONMENT}, which LeRobot makes of "
+            f"{' and '.join(PARTS)}; the environment's observation has "
+            f"{', '.join(keys) or 'no keys'}: ask it for others, as with "
+            "?obs_type=environment_state_agent_pos"
+        )
