@@ -50,8 +50,8 @@ from enpire.environment.core.policy_cameras import PolicyCameras
 from enpire.environment.core.relative_targets import RelativeTarget, relative_targets
 from enpire.environment.core.replay import Replay
 from enpire.environment.core.station_backend import (
+    DeclaredSpaces,
     Eventful,
-    Keyed,
     StationBackend,
     StationEvent,
     Tasked,
@@ -91,6 +91,7 @@ __all__ = [
     "CartesianControl",
     "ColourPatch",
     "Controller",
+    "DeclaredSpaces",
     "Demonstrations",
     "Demonstrator",
     "Displacement",
@@ -104,7 +105,6 @@ __all__ = [
     "InterventionWrapper",
     "Job",
     "JointActions",
-    "Keyed",
     "Mirror",
     "MovedHand",
     "MovesHands",

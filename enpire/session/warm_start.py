@@ -118,7 +118,10 @@ def warm_start(run: Run, settings: LoopSettings, stations: StationBackend) -> No
 
 def _fitting(reference: str, stations: StationBackend) -> Policy:
     from enpire.observe import policy_loading
+    from enpire.policies import LeRobotPolicy
 
     chosen = policy_loading.load(reference)
     policy_loading.require_fit(chosen.policy, stations, chosen.name)
+    if isinstance(chosen.policy, LeRobotPolicy):
+        return chosen.policy.fitted(stations)
     return chosen.policy

@@ -136,6 +136,17 @@ class Split(Line):
         }
 
 
+class Pixels(Split):
+    """Takes actions from 0 to 512, as PushT."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.action_space = BOX(0.0, 512.0, (1,), np.float32)
+
+    def step(self, action: np.ndarray) -> Any:
+        return super().step(action * (0.4 / 512.0))
+
+
 class Forgetful(gymnasium.vector.SyncVectorEnv):
     """Resets all of its environments whenever it resets one."""
 
@@ -161,6 +172,7 @@ gymnasium.register("toy/Early-v0", entry_point=Early)
 gymnasium.register("toy/Shared-v0", entry_point=Shared)
 gymnasium.register("toy/Tabled-v0", entry_point=Tabled)
 gymnasium.register("toy/Split-v0", entry_point=Split)
+gymnasium.register("toy/Pixels-v0", entry_point=Pixels)
 gymnasium.register("toy/Lines-v0", vector_entry_point=lines)
 gymnasium.register("toy/ThreeLines-v0", vector_entry_point=three_lines)
 gymnasium.register("toy/Forgetful-v0", vector_entry_point=Forgetful)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from enpire.environment import Controller, Job, Readings
 from enpire.environment.gym_bridge.gym_stations import GymStations
@@ -18,6 +19,7 @@ from enpire.policies import LeRobotPolicy, load, metadata
 from enpire.policies.lerobot import find_folder, folder
 from enpire.policies.lerobot.controller import LeRobotController
 from enpire.policies.lerobot.model import LeRobotModel
+from enpire.policies.lerobot.own_units import OwnUnits
 from enpire.types import Episode, Float32Array, Purpose
 from tests.environment.reach import reach_stations
 from tests.policies.lerobots import changed, folder_of
@@ -315,3 +317,53 @@ def test_it_is_refused_where_an_environment_shows_something_else(
     with pytest.raises(PolicyError, match=r"agent_pos and environment_state.* has goal, point"):
         split.controller(stations)
     stations.close()
+
+
+@pytest.fixture(scope="module")
+def in_pixels(split: LeRobotPolicy, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, trained on actions from 0 to 512."""
+    path = tmp_path_factory.mktemp("pixels") / "act"
+    split.save(path)
+    (statistics,) = path.glob("policy_postprocessor_step_*.safetensors")
+    known = load_file(statistics)
+    told = {"min": 0.0, "max": 512.0, "mean": 256.0, "std": 100.0}
+    told_of = {key: torch.full_like(known[f"action.{key}"], at) for key, at in told.items()}
+    save_file(known | {f"action.{key}": value for key, value in told_of.items()}, statistics)
+    return path
+
+
+def test_actions_in_an_environments_own_units_are_scaled_and_that_is_told(
+    in_pixels: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    stations = GymStations("gym:tests.environment.toy:toy/Pixels-v0", 1)
+    policy = LeRobotPolicy.read(in_pixels).fitted(stations)
+    assert (policy.spec.low, policy.spec.high) == ((0.0,), (512.0,))
+    assert "from 0 to 512, so they are taken in the environment's own units" in caplog.text
+    assert load(metadata(policy), policy.tensors()) == policy
+    stations.begin(0, Job(5, Purpose.EVALUATION, policy.controller(stations), "policy"))
+    while not (done := stations.tick()):
+        pass
+    moved = np.diff(done[0].observations[:, 0])
+    theirs = OwnUnits((0.0,), (512.0,)).told(done[0].actions[:-1])[:, 0]
+    np.testing.assert_allclose(moved, theirs * 0.4 / 512 - 0.2, atol=1e-5)
+    assert 0 < theirs.min() < theirs.max() < 512
+    stations.close()
+
+
+def test_actions_within_one_are_shares_of_an_environments_bounds_and_that_is_told(
+    split: LeRobotPolicy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    stations = GymStations("gym:tests.environment.toy:toy/Pixels-v0", 1)
+    assert split.fitted(stations).spec.low == ()
+    assert "from -1 to 1, so they are taken for shares" in caplog.text
+    stations.close()
+
+
+def test_own_units_there_and_back() -> None:
+    units = OwnUnits((0.0, -2.0), (512.0, 2.0))
+    shares = np.array([[-1.0, 1.0], [0.5, 0.0]], np.float32)
+    np.testing.assert_allclose(units.told(shares), [[0.0, 2.0], [384.0, 0.0]])
+    np.testing.assert_allclose(units.actions(units.told(shares)), shares)
+    np.testing.assert_allclose(units.step, [2 / 512, 0.5])

@@ -93,13 +93,16 @@ class Tasked(StationBackend, Protocol):
 
 
 @runtime_checkable
-class Keyed(StationBackend, Protocol):
-    """Stations whose observations are a dictionary's values, one after another.
+class DeclaredSpaces(StationBackend, Protocol):
+    """Stations of an environment that declares what it shows, and what it takes.
 
-    observation_keys: in this order; empty where they are no dictionary.
+    observation_keys: of a dictionary whose values an observation has, in this order; empty where
+    it is none. action_low, action_high: what an action of -1 and of 1 is, in its own units.
     """
 
     observation_keys: tuple[str, ...]
+    action_low: tuple[float, ...]
+    action_high: tuple[float, ...]
 
 
 def instruction(stations: StationBackend) -> str:

@@ -129,6 +129,7 @@ class GymStations:
         self.parameters: tuple[Parameter, ...] = ()
         self.observation_size: int = about["observation"]
         self.observation_keys = tuple(about["keys"])
+        self.action_low, self.action_high = tuple(about["low"]), tuple(about["high"])
         self.action_size: int = about["action"]
         self.period = 1.0 / about["hz"]
         if not about["paced"]:

@@ -308,6 +308,8 @@ class Spaces:
             "stations": stations,
             "observation": self.observation,
             "action": self.action,
+            "low": self._low.reshape(-1).tolist(),  # of an action, in its own units
+            "high": self._high.reshape(-1).tolist(),
             "fixed": np.flatnonzero(_fixed(self._action)).tolist(),  # of an action
             "unrolled": unrolled(self._seen),
             "keys": self.keys,  # of what is seen, where it is a dictionary

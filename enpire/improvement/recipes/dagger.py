@@ -57,10 +57,9 @@ class Dagger:
             raise RecipeError(
                 "dagger: no success has what a tracker says, so nobody can teach: --recipe finetune"
             )
-        from enpire.policies.lerobot.model import LeRobotModel
 
         started = time.monotonic()
-        model = LeRobotModel.load(base.files)
+        model = base.model()
         ahead = 1 + max(model.config.action_delta_indices)  # periods that it predicts
         knows = state_inputs(given, followed)
         knows = replace(knows, spec=replace(knows.spec, chunk=max(knows.spec.chunk, ahead)))
@@ -75,7 +74,7 @@ class Dagger:
             "loss": loss,
             "seconds": time.monotonic() - started,
         }
-        return Candidate(LeRobotPolicy.of(model.save(), base.spec.task), numbers)
+        return Candidate(replace(base, files=model.save()), numbers)
 
 
 RECIPE = Dagger

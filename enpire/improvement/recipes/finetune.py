@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,13 +73,12 @@ class FineTuning:
         weight: Tensor | None = None,
     ) -> tuple[LeRobotPolicy, float]:
         """The base, taught what was done in `episodes`, and the smoothed loss; see `teach`."""
-        from enpire.policies.lerobot.model import LeRobotModel
 
-        model = LeRobotModel.load(base.files)
+        model = base.model()
         if sets_joints(given.spec.task):
-            model.motors = Motors.of(load_task(find("tasks", given.spec.task)))
+            model.units = Motors.of(load_task(find("tasks", given.spec.task)))
         loss = self.teach(model, episodes, given, weight)
-        return LeRobotPolicy.of(model.save(), base.spec.task), loss
+        return replace(base, files=model.save()), loss
 
     def teach(
         self,
@@ -261,8 +260,8 @@ class Windows:
             pictures, pictured = torch.from_numpy(shown[:, places]), torch.from_numpy(which)
         of = np.searchsorted(ends, at, side="right")
         actions = np.concatenate([e.actions for e in episodes])
-        if model.motors is not None:
-            actions = model.motors.told(actions)
+        if model.units is not None:
+            actions = model.units.told(actions)
         return cls(
             rows=torch.from_numpy(rows),
             actions=torch.from_numpy(actions),

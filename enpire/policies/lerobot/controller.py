@@ -117,7 +117,7 @@ class LeRobotController(SeeingController):
         self._forgetting = getattr(model.config, "temporal_ensemble_coeff", None)
         self._ensembles: dict[int, TemporalEnsemble] = {}
         self.watch = PolicyWatch(f"the {spec.task or 'LeRobot'} policy")
-        self._familiar, self._motors = model.familiar, model.motors
+        self._familiar, self._units = model.familiar, model.units
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """Forget the last episode on this station."""
@@ -130,7 +130,7 @@ class LeRobotController(SeeingController):
         felt = self.felt(seen)
         if self._familiar is not None:
             middle, spread = self._familiar
-            newest = felt[:, -1] if self._motors is None else self._motors.positions(felt[:, -1])
+            newest = felt[:, -1] if self._units is None else self._units.positions(felt[:, -1])
             self.watch.shown(np.abs(newest - middle) / np.maximum(spread, LEAST))
         chunks: Float32Array = self._infer(felt, seeds, pictures=self.shown(states))
         self.watch.count(chunks[:, : self.spec.execute])

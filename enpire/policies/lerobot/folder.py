@@ -11,7 +11,8 @@ from typing import Any
 from enpire import git_lfs
 from enpire.errors import PolicyError
 from enpire.json_text import parsed
-from enpire.policies.lerobot.normalising import MODES, require_statistics, require_steps
+from enpire.policies.lerobot.normalising import MODES, extent, require_statistics, require_steps
+from enpire.types import FloatArray
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 ADAPTER, TRAINED, CHECKPOINTS = "adapter_config.json", "train_config.json", "checkpoints"
@@ -150,6 +151,11 @@ def shapes(files: Files) -> Shapes:
         require_statistics(files, PROCESSORS[1], after, {ACTION: int(action)})
         require_steps(PROCESSORS[1], after, {ACTION: modes.get("ACTION")})
     return Shapes(kind, width, int(action), apart, cameras, size)
+
+
+def action_extent(files: Files) -> tuple[FloatArray, FloatArray] | None:
+    """The lowest and the highest of the actions that it was trained on, (act,) each, if known."""
+    return extent(files, PROCESSORS[1], _json(files, PROCESSORS[1]), ACTION)
 
 
 def parts(features: Mapping[str, tuple[int, ...]]) -> dict[str, slice]:

@@ -26,6 +26,7 @@ from enpire.errors import PolicyError, error_text
 from enpire.json_text import loads
 from enpire.policies.device import device, mixed
 from enpire.policies.lerobot import folder
+from enpire.policies.lerobot.own_units import OwnUnits
 from enpire.types import Float32Array, FloatArray, Image
 
 BACKBONE = "pretrained_backbone_weights"  # of a config: what a new network would begin with
@@ -41,8 +42,8 @@ class LeRobotModel:
     before: Any  # its preprocessor, of batches
     after: Any  # its postprocessor, of actions
     cameras: tuple[str, ...] = ()  # that it looks through, as stations call them
-    # Where policies set joints, whose positions its state and its actions are.
-    motors: Motors | None = None
+    # What its state and its actions are in, where these are other units than ours.
+    units: Motors | OwnUnits | None = None
 
     @classmethod
     def load(cls, files: Mapping[str, bytes]) -> Self:
@@ -109,8 +110,8 @@ class LeRobotModel:
         """
         if self.cameras and pictures is None:
             raise PolicyError("a policy that sees was asked without pictures")
-        if self.motors is not None:
-            history = torch.from_numpy(self.motors.positions(history.numpy()))
+        if self.units is not None:
+            history = torch.from_numpy(self.units.positions(history.numpy()))
         successive = self.config.observation_delta_indices is not None
         batch: dict[str, Any] = {"task": [told] * len(history)}
         for name, entries in self._parts.items():
@@ -176,7 +177,7 @@ class LeRobotModel:
                 f"the {self.config.type} policy predicts actions that are no finite numbers: its "
                 "weights or its statistics are none, or it was shown what it has never seen"
             )
-        return actions if self.motors is None else self.motors.actions(actions)
+        return actions if self.units is None else self.units.actions(actions)
 
     def _predict(self, batch: dict[str, Any], seed: int, noise: Tensor | None) -> Tensor:
         torch.manual_seed(seed)
@@ -211,7 +212,7 @@ class LeRobotModel:
         known = _statistics(self.after.steps, folder.ACTION)
         if known is None:
             return np.full(action, 0.5)
-        return known[1] if self.motors is None else known[1] * self.motors.step
+        return known[1] if self.units is None else known[1] * self.units.step
 
     @property
     def familiar(self) -> tuple[FloatArray, FloatArray] | None:

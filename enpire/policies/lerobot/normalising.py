@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from enpire.errors import PolicyError
+from enpire.types import FloatArray
 
 STEPS = ("normalizer_processor", "unnormalizer_processor")
 NOTHING = 1e-8  # LeRobot adds so much to a spread: what is not more is rounding
@@ -19,6 +20,7 @@ LARGEST_EPS = 0.1  # that a spread is divided by more
 FRACTIONS = (".mean", ".std")  # statistics that whole numbers would cut off
 MODES = "normalization_mapping"
 PASSED_ON = "IDENTITY"  # the mode of what is not normalised
+EXTENT = ("min", "max", "mean", "std")  # statistics that tell how far values go
 NEEDS = {  # of a mode, the statistics that it takes
     "MEAN_STD": ("mean", "std"),
     "MIN_MAX": ("min", "max"),
@@ -55,6 +57,24 @@ def require_statistics(
         eps = config.get("eps", 0.0)
         if not 0.0 <= eps <= LARGEST_EPS:
             raise PolicyError(f"{name} normalises with eps = {eps}: 0 to {LARGEST_EPS:g} is taken")
+
+
+def extent(
+    files: Mapping[str, bytes], name: str, said: Any, feature: str
+) -> tuple[FloatArray, FloatArray] | None:
+    """From where to where a feature's entries go, by a processor's statistics; None without any.
+
+    Where only mean and deviation are kept, two deviations about the mean.
+    """
+    for step in said["steps"]:
+        there = _statistics(files, name, str(step.get("state_file") or ""))
+        told = {key: there.get(f"{feature}.{key}") for key in EXTENT}
+        of = {key: np.atleast_1d(values) for key, values in told.items() if values is not None}
+        if {"min", "max"} <= of.keys():
+            return of["min"], of["max"]
+        if {"mean", "std"} <= of.keys():
+            return of["mean"] - 2 * of["std"], of["mean"] + 2 * of["std"]
+    return None
 
 
 def require_steps(name: str, said: Any, modes: Mapping[str, str | None]) -> None:

@@ -8,24 +8,26 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from enpire.environment import Keyed, StationBackend, Tasked, instruction
+from enpire.environment import DeclaredSpaces, StationBackend, Tasked, instruction
 from enpire.environment.core.motors import Motors
 from enpire.errors import PolicyError
 from enpire.packs.finder import AT_JOINTS
 from enpire.policies.chunk_sampler import ChunkSampler
 from enpire.policies.lerobot import folder
+from enpire.policies.lerobot.own_units import OwnUnits
 from enpire.policies.lerobot.spec import LeRobotSpec
 from enpire.policies.vision import NOTHING, ObservationMask, seen_there
 
 if TYPE_CHECKING:
     from enpire.policies.lerobot.controller import LeRobotController
+    from enpire.policies.lerobot.model import LeRobotModel
 
 
 LOG = logging.getLogger(__name__)
@@ -92,19 +94,52 @@ class LeRobotPolicy:
     def load(cls, spec: str, tensors: Mapping[str, NDArray[Any]]) -> Self:
         """See `Policy.load`."""
         files = {name: np.asarray(tensor, np.uint8).tobytes() for name, tensor in tensors.items()}
-        return cls.of(files, LeRobotSpec.from_json(spec).task)
+        said = LeRobotSpec.from_json(spec)
+        policy = cls.of(files, said.task)
+        return replace(policy, spec=replace(policy.spec, low=said.low, high=said.high))
+
+    def fitted(self, stations: StationBackend) -> Self:
+        """The policy as it acts at these stations: in an environment's own units, if its are.
+
+        Raises:
+            PolicyError: it splits an observation otherwise than the environment does.
+        """
+        if not isinstance(stations, DeclaredSpaces):
+            return self
+        if folder.shapes(self.files).apart:
+            _require_parts(stations.observation_keys)
+        own = OwnUnits(stations.action_low, stations.action_high)
+        known = folder.action_extent(self.files)
+        if known is None or (set(own.low), set(own.high)) == ({-1.0}, {1.0}):
+            return self
+        in_own = own.has(*known)
+        LOG.warning(
+            "%s was trained on actions from %.4g to %.4g, so they are taken %s",
+            *(self.name, known[0].min(), known[1].max()),
+            "in the environment's own units"
+            if in_own
+            else "for shares of the environment's bounds, from -1 to 1",
+        )
+        low, high = (own.low, own.high) if in_own else ((), ())
+        return replace(self, spec=replace(self.spec, low=low, high=high))
+
+    def model(self) -> LeRobotModel:
+        """What acts and learns; imports LeRobot. Raises PolicyError as `LeRobotModel.load`."""
+        from enpire.policies.lerobot.model import LeRobotModel
+
+        model = LeRobotModel.load(self.files)
+        if self.spec.low:
+            model.units = OwnUnits(self.spec.low, self.spec.high)
+        return model
 
     def controller(self, stations: StationBackend) -> LeRobotController:
         """See `Policy.controller`; imports LeRobot."""
         from enpire.policies.lerobot.controller import LeRobotController
-        from enpire.policies.lerobot.model import LeRobotModel
 
         shown = seen_there(stations, self.spec.cameras, self.spec.size)
-        if isinstance(stations, Keyed) and folder.shapes(self.files).apart:
-            _require_parts(stations.observation_keys)
-        model = LeRobotModel.load(self.files)
+        model = self.fitted(stations).model()
         if isinstance(stations, Tasked):
-            model.motors = Motors.of(stations.task)
+            model.units = Motors.of(stations.task)
         dataset = folder.trained_on(self.files)
         if dataset and stations.name.removesuffix(AT_JOINTS) not in dataset:
             LOG.warning(
@@ -116,9 +151,8 @@ class LeRobotPolicy:
     def sampler(self, instruction: str, mask: ObservationMask = NOTHING) -> ChunkSampler:
         """See `Base`; imports LeRobot. Raises PolicyError where chunks are not all it acts by."""
         from enpire.policies.lerobot.controller import ChunkedModel
-        from enpire.policies.lerobot.model import LeRobotModel
 
-        model = LeRobotModel.load(self.files)
+        model = self.model()
         if getattr(model.config, "temporal_ensemble_coeff", None) is not None:
             raise PolicyError(
                 "the policy acts by a temporal ensemble of its chunks; who stands on it takes them "

@@ -21,3 +21,6 @@ class LeRobotSpec(JsonSpec):
     type: str
     cameras: tuple[str, ...] = ()  # that it looks through
     size: int = 0  # of each picture [px]
+    # Bounds of an environment's actions, where the policy's are in its own units; else empty.
+    low: tuple[float, ...] = ()
+    high: tuple[float, ...] = ()
