@@ -54,6 +54,6 @@ def test_a_policy_is_shown_degrees_and_answers_in_them(motors: Motors, tmp_path:
     model, seen = LeRobotModel.load(policy.files), postures(motors)[:2, None]
     pictures = np.zeros((2, 1, len(CAMERAS), SIZE, SIZE, 3), np.uint8)
     theirs = model.chunks(motors.positions(seen), "", [0, 0], pictures=pictures)
-    model.motors = motors
+    model.units = motors
     ours = model.chunks(seen, "", [0, 0], pictures=pictures)
     np.testing.assert_allclose(ours, motors.actions(theirs), atol=1e-6)
