@@ -21,7 +21,8 @@ from enpire.improvement.replay import Transitions
 from enpire.improvement.sac import NORMAL, Actor, SacAgent, SacSettings, random_minimum
 from enpire.improvement.value import SuccessEnsemble, lower_confidence_bound
 from enpire.policies import FlowPolicy, NoiseSteering
-from enpire.policies.flow import DEVIATION, NOISE_LIMIT
+from enpire.policies.flow import DEVIATION
+from enpire.policies.kernels import NOISE_LIMIT
 
 Noisy = FlowPolicy | NoiseSteering  # what chooses noise
 

@@ -42,6 +42,7 @@ from enpire.policies.heading import (
     actions_back,
     history_along,
 )
+from enpire.policies.kernels import NOISE_LIMIT, flow, scaled, steer
 from enpire.policies.levels import at_levels, tensor_at_levels
 from enpire.policies.network import (
     ChunkModule,
@@ -54,12 +55,10 @@ from enpire.policies.policy_runner import PolicyController, PolicyState
 from enpire.policies.relative import actions_of, ways_of
 from enpire.policies.spec import FlowSpec
 from enpire.policies.vision import NOTHING, ObservationMask
-from enpire.twin.native import compiled
 from enpire.types import Float32Array, Image
 
 TIMES = 4  # frequencies in which a network is shown the time
 OPEN = 2.0  # log-odds of the gate to begin with
-NOISE_LIMIT = 1.5  # of steered noise, in standard deviations of the noise of a flow
 DEVIATION = 0.6  # of steered noise to begin with, before it is squashed to that limit
 
 
@@ -218,7 +217,8 @@ class FlowInference:
         if steering:
             self._steer = Perceptron(tensors, "steer", steering), np.exp(tensors["log_std"])
         times = torch.arange(spec.steps)[:, None] / spec.steps
-        self._times: Float32Array = time_features(times).numpy()
+        known = torch.zeros(spec.steps, spec.chunk if spec.pending else 0)
+        self._told_of: Float32Array = torch.cat([time_features(times), known], dim=1).numpy()
 
     def __call__(
         self, history: Float32Array, drawn: Float32Array, left: Float32Array | None = None
@@ -240,16 +240,14 @@ class FlowInference:
             left = ways_of(spec.relative, history, left)
             if heading is not None:
                 left = heading.actions(history, left, back=False)
-        pending = np.zeros((len(x), 0), np.float32) if left is None else left.reshape(len(x), -1)
-        n = pending.shape[1]
-        pending = (pending - self._centre[:n]) / self._spread[:n]
-        known = np.arange(spec.chunk if spec.pending else 0) * spec.action < n
-        told_of = np.concatenate([self._times, np.tile(known, (spec.steps, 1))], axis=1)
-        for each in told_of.astype(np.float32):
-            x = np.concatenate([pending, x[:, n:]], axis=1)
-            shown = np.concatenate([seen, x, np.broadcast_to(each, (len(x), len(each)))], axis=1)
-            x = advance(x, self._net(shown), spec.steps)
-        x = np.concatenate([pending, x[:, n:]], axis=1)
+        told_of, pending = self._told_of, 0
+        if left is not None:
+            pending = left[0].size
+            begun = left.reshape(len(x), -1) - self._centre[:pending]
+            x = np.concatenate([begun / self._spread[:pending], x[:, pending:]], axis=1)
+            told_of = told_of.copy()
+            told_of[:, 2 * TIMES :][:, : left.shape[1]] = 1.0
+        x = flow(seen, x, pending, told_of, self._net.widths, self._net.weights)
         size = -1, spec.chunk, spec.action
         actions: Float32Array = scaled(x, self._spread, self._centre).reshape(size)
         if heading is not None:
@@ -282,37 +280,3 @@ def time_features(time: Tensor) -> Tensor:
     """Times (batch, 1) in [0, 1] as a network is shown them, (batch, 2 TIMES)."""
     angle = math.pi * time * torch.arange(1, TIMES + 1, device=time.device)
     return torch.cat([torch.sin(angle), torch.cos(angle)], dim=1)
-
-
-@compiled
-def steer(said: Float32Array, deviation: Float32Array, drawn: Float32Array) -> Float32Array:
-    """Noise (rows, n) about what the steering network says, (rows, n), from normal draws."""
-    noise = np.empty_like(drawn)
-    limit = np.float32(NOISE_LIMIT)
-    for row in range(len(drawn)):
-        for k in range(drawn.shape[1]):
-            noise[row, k] = limit * np.tanh(said[row, k] + deviation[k] * drawn[row, k])
-    return noise
-
-
-@compiled
-def advance(x: Float32Array, said: Float32Array, steps: int) -> Float32Array:
-    """One of `steps` steps of chunks (rows, n); said: candidates and gates, (rows, 2 n)."""
-    moved = np.empty_like(x)
-    one, part = np.float32(1.0), np.float32(1.0 / steps)
-    n = x.shape[1]
-    for row in range(len(x)):
-        for k in range(n):
-            gate = one / (one + np.exp(-said[row, n + k]))
-            moved[row, k] = x[row, k] + part * gate * (said[row, k] - x[row, k])
-    return moved
-
-
-@compiled
-def scaled(x: Float32Array, spread: Float32Array, centre: Float32Array) -> Float32Array:
-    """Actions (rows, n) of chunks in units of the flow."""
-    actions = np.empty_like(x)
-    for row in range(len(x)):
-        for k in range(x.shape[1]):
-            actions[row, k] = centre[k] + spread[k] * x[row, k]
-    return actions

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from enpire.errors import PolicyError
-from enpire.twin.native import compiled
+from enpire.policies.kernels import INPUT_LIMIT, NORM_EPS, Widths, forward, normalise
 from enpire.types import Float32Array, FloatArray
 
-INPUT_LIMIT = 6.0  # standard deviations at which a normalised observation is clipped
-NORM_EPS = 1e-5  # of a layer normalisation, added to the variance
+CACHE_LINE = 64  # of a processor [bytes]
 
 
 def perceptron(inputs: int, hidden: Sequence[int], outputs: int) -> nn.Sequential:
@@ -98,26 +97,24 @@ class Perceptron:
         shift: FloatArray | float = 0.0,
     ) -> None:
         """Take those of a policy's `tensors` called `name`; hidden: how many hidden layers."""
-        self._hidden = []
-        for layer in range(0, 3 * hidden, 3):
-            weight, bias = _linear(tensors, f"{name}.{layer}")
-            norm = (tensors[f"{name}.{layer + 1}.{what}"].copy() for what in ("weight", "bias"))
-            centred = _single(weight - weight.mean(axis=1, keepdims=True), bias - bias.mean())
-            self._hidden.append((*centred, *norm))
-        weight, bias = _linear(tensors, f"{name}.{3 * hidden}")
-        self._last = _single(weight * gain, bias * gain + shift)
+        tables = []
+        for layer in range(hidden + 1):
+            at = f"{name}.{3 * layer}"
+            weight, bias = tensors[f"{at}.weight"].T.astype(float), tensors[f"{at}.bias"]
+            bias = bias.astype(float)
+            if layer < hidden:
+                norm = [tensors[f"{name}.{3 * layer + 1}.{what}"] for what in ("weight", "bias")]
+                weight, bias = weight - weight.mean(axis=1, keepdims=True), bias - bias.mean()
+            else:
+                norm = [np.zeros_like(bias)] * 2
+                weight, bias = weight * gain, bias * gain + shift
+            tables.append(np.vstack([bias, *norm, weight]).astype(np.float32))
+        self.widths: Widths = np.array([len(tables[0]) - 3, *(len(each[0]) for each in tables)])
+        self.weights = _on_cache_lines(np.concatenate([table.ravel() for table in tables]))
 
     def __call__(self, x: Float32Array) -> Float32Array:
         """Map (batch, inputs) to (batch, outputs)."""
-        for weight, bias, gain, shift in self._hidden:
-            y = np.empty((len(x), len(bias)), np.float32)
-            multiply(x, weight, bias, y)
-            activate(y, gain, shift)
-            x = y
-        weight, bias = self._last
-        y = np.empty((len(x), len(bias)), np.float32)
-        multiply(x, weight, bias, y)
-        return y
+        return forward(x, self.widths, self.weights)
 
 
 def normalised(history: Float32Array, mean: Float32Array, std: Float32Array) -> Float32Array:
@@ -131,57 +128,10 @@ def normalised(history: Float32Array, mean: Float32Array, std: Float32Array) -> 
     return seen
 
 
-@compiled
-def normalise(seen: Float32Array, mean: Float32Array, std: Float32Array, x: Float32Array) -> None:
-    """Observations (rows, n) in standard deviations, clipped, to `x`."""
-    limit = np.float32(INPUT_LIMIT)
-    for row in range(len(seen)):
-        for k in range(len(mean)):
-            z = (seen[row, k] - mean[k]) / std[k]
-            x[row, k] = min(max(z, -limit), limit)
-
-
-@compiled
-def multiply(x: Float32Array, weight: Float32Array, bias: Float32Array, y: Float32Array) -> None:
-    """x (rows, n) @ weight (n, m) + bias to `y`, each row in one order: input after input.
-
-    An output is read and written once for four inputs, whose weights are at hand for all rows.
-    """
-    inputs, outputs = weight.shape
-    fours = inputs - inputs % 4
-    for row in range(len(x)):
-        y[row] = bias
-    for i in range(0, fours, 4):
-        for row in range(len(x)):
-            a, b, c, d = x[row, i], x[row, i + 1], x[row, i + 2], x[row, i + 3]
-            for k in range(outputs):
-                first = (y[row, k] + a * weight[i, k]) + b * weight[i + 1, k]
-                y[row, k] = (first + c * weight[i + 2, k]) + d * weight[i + 3, k]
-    for i in range(fours, inputs):
-        for row in range(len(x)):
-            for k in range(outputs):
-                y[row, k] += x[row, i] * weight[i, k]
-
-
-@compiled
-def activate(y: Float32Array, gain: Float32Array, shift: Float32Array) -> None:
-    """Layer normalisation of rows whose mean is zero, then SiLU, in place."""
-    one = np.float32(1.0)
-    for row in range(len(y)):
-        total = np.float32(0.0)
-        for k in range(len(gain)):
-            total += y[row, k] * y[row, k]
-        scale = one / np.sqrt(total / np.float32(len(gain)) + np.float32(NORM_EPS))
-        for k in range(len(gain)):
-            z = y[row, k] * scale * gain[k] + shift[k]
-            y[row, k] = z / (one + np.exp(-z))
-
-
-def _linear(tensors: Mapping[str, NDArray[Any]], layer: str) -> tuple[FloatArray, FloatArray]:
-    """Weight (in, out) and bias of a linear layer, in double precision to be worked on."""
-    weight, bias = (tensors[f"{layer}.{name}"].astype(float) for name in ("weight", "bias"))
-    return weight.T, bias
-
-
-def _single(weight: FloatArray, bias: FloatArray) -> tuple[Float32Array, Float32Array]:
-    return np.ascontiguousarray(weight, np.float32), bias.astype(np.float32)
+def _on_cache_lines(weights: Float32Array) -> Float32Array:
+    """A copy that begins where a line of the cache does, by which products take a fifth less."""
+    room = np.empty(weights.size + CACHE_LINE // 4, np.float32)
+    begin = -room.ctypes.data % CACHE_LINE // 4
+    copy = room[begin : begin + weights.size]
+    copy[:] = weights
+    return copy

@@ -18,7 +18,8 @@ from enpire.errors import PolicyError
 from enpire.policies.chunk_sampler import ChunkSampler
 from enpire.policies.composed import Composed
 from enpire.policies.description import described
-from enpire.policies.network import INPUT_LIMIT, ChunkModule, Perceptron, normalised, perceptron
+from enpire.policies.kernels import INPUT_LIMIT
+from enpire.policies.network import ChunkModule, Perceptron, normalised, perceptron
 from enpire.policies.policy_runner import PolicyState
 from enpire.policies.vision import SeeingController
 from enpire.types import Float32Array, Image

@@ -25,7 +25,8 @@ from enpire.errors import PolicyError
 from enpire.policies.chunk_sampler import ChunkSampler
 from enpire.policies.composed import Composed
 from enpire.policies.description import described
-from enpire.policies.flow import DEVIATION, steer
+from enpire.policies.flow import DEVIATION
+from enpire.policies.kernels import steer
 from enpire.policies.network import NormalisedModule, Perceptron, normalised, perceptron
 from enpire.policies.policy_runner import PolicyState
 from enpire.policies.spec import ChunkSpec

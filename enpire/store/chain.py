@@ -112,11 +112,17 @@ def _state(connection: sqlite3.Connection) -> str:
     )
 
 
-def added_since(connection: sqlite3.Connection, last: Mapping[str, int]) -> dict[str, Rows]:
-    """Rows of each table after the `last` of it, each with its number before; no empty table."""
+def added_since(
+    connection: sqlite3.Connection, last: Mapping[str, int], without: Collection[str] = ()
+) -> dict[str, Rows]:
+    """Rows of each table after the `last` of it, each with its number before; no empty table.
+
+    without: tables that are left out.
+    """
     found = {
         table: connection.execute(query, (last.get(table, 0),)).fetchall()
         for table, query in _QUERIES.items()
+        if table not in without
     }
     return {table: rows for table, rows in found.items() if rows}
 

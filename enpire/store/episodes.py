@@ -87,12 +87,13 @@ def frozen(episode: Episode) -> Episode:
     if not 0 <= episode.seed < 2**63:
         raise wrong(f"its seed {episode.seed} is not an unsigned integer of 63 bits")
     arrays: dict[str, Any] = {}
+    periods = len(episode)
     for name, (dtype, ndim) in _FIELDS.items():
         array = _read_only(getattr(episode, name), dtype)
         if array.ndim != ndim:
             raise wrong(f"{name} has shape {array.shape}, not {ndim} dimensions")
-        if array.shape[0] != len(episode):
-            raise wrong(f"{name} has {array.shape[0]} rows, actions have {len(episode)}")
+        if len(array) != periods:
+            raise wrong(f"{name} has {len(array)} rows, actions have {periods}")
         arrays[name] = array
     taken = _read_only(episode.pictures, np.uint8), _read_only(episode.pictured, np.int64)
     if taken[0].ndim != 5 or taken[1].shape != taken[0].shape[:1]:

@@ -79,9 +79,8 @@ def _kept(file: LedgerFile) -> dict[str, dict[str, Rows]]:
     """
     with file.reading() as connection:
         mark = file.end.batches[0]
-        added = chain.added_since(connection, mark.last)
+        rows = chain.added_since(connection, mark.last, without=IN_BATCHES)
         changed = chain.changed_since(connection, mark)
-    rows = {table: new for table, new in added.items() if table not in IN_BATCHES}
     return {"rows": rows, "state": changed}
 
 

@@ -33,20 +33,20 @@ def _json(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
 
 
-def _array_metadata(array: NDArray[Any]) -> dict[str, object]:
+def _array_metadata(shape: tuple[int, ...], dtype: str) -> dict[str, object]:
     return {
         "zarr_format": 3,
         "node_type": "array",
-        "shape": list(array.shape),
-        "data_type": array.dtype.name,
+        "shape": list(shape),
+        "data_type": dtype,
         "chunk_grid": {
             "name": "regular",
             # An edge of a chunk is at least one, even where the array has none.
-            "configuration": {"chunk_shape": [max(1, edge) for edge in array.shape]},
+            "configuration": {"chunk_shape": [max(1, edge) for edge in shape]},
         },
         # A dot keeps the chunk beside its metadata: no folders below to fsync.
         "chunk_key_encoding": {"name": "default", "configuration": {"separator": "."}},
-        "fill_value": array.dtype.type(0).item(),
+        "fill_value": _DTYPES[dtype].type(0).item(),
         "codecs": _CODECS,
         "attributes": {},
         "storage_transformers": [],
@@ -69,11 +69,12 @@ def encode(arrays: Mapping[str, NDArray[Any]], attributes: Mapping[str, object])
     """
     files = {"zarr.json": group_file(attributes)}
     for name, array in arrays.items():
-        if array.dtype.name not in _DTYPES:
-            raise ValueError(f"array {name!r} is {array.dtype}, not one of {', '.join(_DTYPES)}")
-        files[f"{name}/zarr.json"] = _json(_array_metadata(array))
+        dtype = array.dtype.name  # numpy takes as long to say it as to copy the array
+        if dtype not in _DTYPES:
+            raise ValueError(f"array {name!r} is {dtype}, not one of {', '.join(_DTYPES)}")
+        files[f"{name}/zarr.json"] = _json(_array_metadata(array.shape, dtype))
         if array.size:
-            little = array.astype(_DTYPES[array.dtype.name], copy=False)
+            little = array.astype(_DTYPES[dtype], copy=False)
             files[_chunk_name(name, array.ndim)] = little.tobytes()
     return files
 

@@ -18,7 +18,8 @@ from enpire.improvement.recipes.dsrl import NoiseLearning, steered
 from enpire.improvement.replay import Transitions
 from enpire.improvement.sac import SacSettings
 from enpire.policies import ChunkSpec, FlowPolicy, FlowSpec
-from enpire.policies.flow import DEVIATION, NOISE_LIMIT
+from enpire.policies.flow import DEVIATION
+from enpire.policies.kernels import NOISE_LIMIT
 from enpire.types import Outcome, Purpose, Verdict
 from tests.improvement.symmetries import named
 from tests.store.samples import episode

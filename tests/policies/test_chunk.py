@@ -11,7 +11,7 @@ import torch
 
 from enpire.errors import PolicyError
 from enpire.policies import ChunkPolicy, ChunkSpec
-from enpire.policies.network import INPUT_LIMIT
+from enpire.policies.kernels import INPUT_LIMIT
 from enpire.store import Run
 
 SPEC = ChunkSpec(

@@ -12,7 +12,7 @@ from enpire.errors import PolicyError
 from enpire.improvement.behaviour_cloning import Training, fit, fresh, fresh_flow
 from enpire.improvement.data import examples
 from enpire.policies import ChunkSpec, FlowPolicy, FlowSpec, load, metadata
-from enpire.policies.flow import NOISE_LIMIT
+from enpire.policies.kernels import NOISE_LIMIT
 from tests.store.samples import episode
 
 SPEC = FlowSpec(
