@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from types import ModuleType
 from unittest.mock import patch
 
 import mujoco
@@ -81,12 +82,14 @@ def told_of(name: str, said: str, words: str, ends: str = TOLD) -> Input:
     return Input(f"world of {name}", give, words, ends)
 
 
-def known(name: str, old: str, new: str, words: str, ends: str = TOLD) -> Input:
-    """An entry: what is told of a bench with another text in one place."""
+def known(
+    name: str, old: str, new: str, words: str, ends: str = TOLD, by: ModuleType = bench_top
+) -> Input:
+    """An entry: what is told, by a module, of a bench with another text in one place."""
 
     def give(folder: Path) -> tuple[str, str]:
         told: list[str] = []
-        with patch.object(bench_top.LOG, "warning", lambda text, *args: told.append(text % args)):
+        with patch.object(by.LOG, "warning", lambda text, *args: told.append(text % args)):
             bench(name, old, new, "").give(folder)
         return (TOLD if told else TAKEN), "; ".join(told)
 
@@ -210,6 +213,7 @@ OPEN = "[-0.17453, 1.74533]"
 KP, VALUE = "kp = [0.85, 1.15]", "value = 20.0"
 TOP, BARE = 'friction="0.8 ', 'contype="0" conaffinity="0"'
 PLACE = 'pos="0.30 0 -0.02"'
+THING = "<camera"
 OTHER = 'contype="2" conaffinity="4"'
 ALL = (
     option("as it should be", "", "Scene", TAKEN),
@@ -252,6 +256,13 @@ ALL = (
     told_of("air", '<option density="1.2" viscosity="2e-5"/>', "^$", TAKEN),
     bench("a camera of no name", '<camera name="side"', "<camera", "0.5 m has no name"),
     bench("a thing in grams", "<camera", f"{CUBE.format(250)}<camera", "mass of 250 kg: 100 at"),
+    known("a thing of 50 kg", THING, CUBE.format(50) + THING, "50 kg in 64 cm.3", by=composition),
+    known("a thing of lead", THING, CUBE.format(0.7) + THING, "^$", TAKEN, by=composition),
+    bench("a mass of NaN", THING, CUBE.format("nan") + THING, "bench.xml: mass of geom is 'nan'"),
+    bench("a mass in hex", THING, CUBE.format("0x1") + THING, "mass of geom is '0x1': 0x1 is no"),
+    bench("a place at infinity", PLACE, 'pos="0 -inf 0"', "pos of geom bench is '0 -inf 0': -inf"),
+    bench("half a number", PLACE, 'pos="0 0 NaN"', "pos of geom bench is '0 0 NaN'"),
+    bench("a mark called nan", THING, f'<site name="nan"/>{THING}', "Scene", TAKEN),
     bench("a block of granite", "<camera", f"{GRANITE}<camera", "Scene", TAKEN),
     bench("a thing in kg", "<camera", f"{CUBE.format(0.25)}<camera", "Scene", TAKEN),
     option("gravity in g", '<option gravity="0 0 -1"/>', "gravity is 0 0 -1: on a bench"),
