@@ -18,6 +18,7 @@ from enpire.twin import dynamics, objects
 from enpire.twin.arms import attach, require_reachable
 from enpire.twin.bench_top import require_bench_top
 from enpire.twin.scene import ArmIndex, IntArray, Scene
+from enpire.twin.servos import require_servos
 from enpire.twin.sight import require_sight
 
 LOG = logging.getLogger(__name__)
@@ -92,6 +93,7 @@ def compose(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]) 
     require_sight(model, robot, world)
     require_bench_top(model, robot, world)
     scene = Scene(model, tuple(_index(model, arm) for arm in robot.arms), robot, world)
+    require_servos(model, robot, scene.arms)
     _require_hands_at_work(scene)
     _require_opening(scene)
     _tell_of_hinges(model, world)

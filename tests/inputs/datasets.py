@@ -748,6 +748,13 @@ MORE = (
         after=file("meta/stats.json", b"{"),
     ),
     one(
+        "statistics in a list",
+        nothing,
+        "holds no table",
+        TOLD,
+        after=file("meta/stats.json", b"[]"),
+    ),
+    one(
         "a statistic beyond any",
         nothing,
         "^by next.success; without meta/stats.json, which cannot be read: the number 1e999 [^;]*$",

@@ -18,7 +18,7 @@ from enpire.errors import PackError
 from enpire.packs import find, load_robot, load_world
 from enpire.packs.menagerie import VARIABLE, of_pack
 from enpire.packs.models import require_files_of
-from enpire.twin import bench_top, compose, composition, unused_options
+from enpire.twin import bench_top, compose, composition, servos, unused_options
 from tests.environment.reach import Reach
 from tests.inputs.entry import REFUSED, TAKEN, TOLD, Input, changed
 
@@ -200,6 +200,18 @@ def elsewhere(name: str, where: str, words: str, ends: str = REFUSED) -> Input:
     return Input(name, give, words, ends)
 
 
+def arm(name: str, old: str, new: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: the SO-101's model with another text in one place, and what is told of it."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        told: list[str] = []
+        with patch.object(servos.LOG, "warning", lambda text, *args: told.append(text % args)):
+            made = composed(WORLD, put(ROBOT, folder / "mine", "arm.xml", old, new))
+        return (TOLD if told else TAKEN), "; ".join(told) or made
+
+    return Input(f"arm: {name}", give, words, ends)
+
+
 OFF, ON = '<flag contact="disable"/>', '<flag override="enable"/>'
 FRONT = 'pos="1.30 0 0.62" xyaxes="0 1 0 -0.466 0 0.885"'
 LOW = 'pos="1.30 0 -0.1" xyaxes="0 1 0 0.3 0 0.95"'
@@ -215,7 +227,22 @@ TOP, BARE = 'friction="0.8 ', 'contype="0" conaffinity="0"'
 PLACE = 'pos="0.30 0 -0.02"'
 THING = "<camera"
 OTHER = 'contype="2" conaffinity="4"'
+GAIN, FORCE = 'kp="22.1"', 'forcerange="-2.94 2.94"'
 ALL = (
+    arm("as it should be", GAIN, GAIN, "Scene", TAKEN),
+    arm("a kp for a degree", GAIN, 'kp="0.386"', "a kp of 0.386 N m/rad at most, and its", TOLD),
+    arm("a kp of a stiffer one", GAIN, 'kp="998"', "Scene", TAKEN),
+    arm("no kp", GAIN, 'kp="0"', "arm's servo of arm_joint1 moves nothing: its kp or its gear"),
+    arm("no gear", GAIN, f'{GAIN} gear="0"', "arm's servo of arm_joint1 moves nothing"),
+    arm("N mm for N m", FORCE, 'forcerange="-2940 2940"', "turn it by 2.94e.03 N m at most", TOLD),
+    arm("kN m for N m", FORCE, 'forcerange="-.00294 .00294"', "is forcerange in N m", TOLD),
+    arm("no NaN", GAIN, 'kp="nan"', "arm.xml: kp of position is 'nan': nan is no number"),
+    arm(
+        "inertia in kg mm^2",
+        "8.38e-5 8.10e-5 2.40e-5",
+        "83.8 81.0 24.0",
+        "arm_link1 has an inertia of 83.8 kg m.2 and 0.1 kg, as if it were 28.9 m wide",
+    ),
     option("as it should be", "", "Scene", TAKEN),
     option("gravity as people say it", '<option gravity="0 0 9.81"/>', "gravity is 0 0 9.81: on"),
     option("gravity along y", '<option gravity="0 -9.81 0"/>', "gravity is 0 -9.81 0: on"),
