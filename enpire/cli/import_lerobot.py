@@ -29,7 +29,7 @@ and those of its leader, is converted; with --images, for policies that see. A l
 by --demonstrations-of RUN."""
 
 BATCH = 32  # episodes that are recorded at a time
-HELD_EPISODES = 2  # in which grippers are seen to go where they are sent
+HELD_EPISODES = 2  # in which what is sent to a place is seen to go there
 AGAIN = 4  # stations on which episodes are carried out again
 
 
@@ -183,7 +183,7 @@ def _wanted(task: str, python: str, world: str) -> TaskInterface:
         random = [] if joints else random_motion(stations)
         moves, gains = moved_by(stations, random)
         grip = () if joints else grippers(stations)
-        held = random_motion(stations, HELD_EPISODES, LONG) if grip else []
+        held = [] if joints else random_motion(stations, HELD_EPISODES, LONG)
     finally:
         if close := getattr(stations, "close", None):  # an environment's workers
             close()

@@ -18,14 +18,14 @@ OBSERVED = "observation."
 PICTURES = "observation.images."  # and a camera's name
 WHOLE = "privileged"  # the task's observation beside pictures: no policy of LeRobot's takes it
 SUCCESS, SEED, POLICY = "success", "seed", "policy"
-DONE, REWARD = "next.done", "next.reward"
+DONE, REWARD, PURPOSE = "next.done", "next.reward", "purpose"
 STANDARD = {
     REWARD: "float32",
     "next.success": "bool",  # true at the last frame of a success, as LeRobot's own
     DONE: "bool",
     SUCCESS: "bool",  # of the whole episode, at each frame
     "verdict": "string",  # the outcome: success, failure, aborted
-    "purpose": "string",
+    PURPOSE: "string",
     POLICY: "string",  # the version that acted, or `demonstrator`
     "intervention": "bool",  # somebody else than the policy acted
     SEED: "int64",  # of the initial condition

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from enpire.datasets import recording_faults, replays, strides
-from enpire.datasets.columns import DONE, OBSERVED, PICTURES, REWARD, SEED
+from enpire.datasets.columns import DONE, OBSERVED, PICTURES, PURPOSE, REWARD, SEED
 from enpire.datasets.compatibility import LEAST, STILL, TaskInterface
 from enpire.datasets.folder import Description, Frames, files_left_out
 from enpire.datasets.tables import TASK, episode_texts, task_texts
 from enpire.errors import StoreError
-from enpire.types import FloatArray
+from enpire.types import FloatArray, Purpose
 
 MOST, ALIKE = 0.5, 4  # share of episodes that begin elsewhere; episodes that do not by accident
 ELSEWHERE = 0.05  # from a task's own starts, of an entry's size and at least of 1 (m, rad)
@@ -36,7 +36,7 @@ HARDLY, LITTLE = 0.2, 0.1  # a gripper moves, at least; and the share of how far
 
 def more_columns(features: Mapping[str, Any]) -> list[str]:
     """The columns that are looked at here, of the ones that there are."""
-    return [name for name in (DONE, TASK) if name in features]
+    return [name for name in (DONE, TASK, PURPOSE) if name in features]
 
 
 def require_ends(frames: Frames, features: Mapping[str, Any]) -> None:
@@ -106,6 +106,7 @@ def noticed(
         _splits(frames, description),
         _tasks(frames, description.features),
         _instruction(frames, wanted),
+        _sealed(frames),
         _idle(frames, actions),
         _one_sided(actions),
         _full(actions, wanted),
@@ -347,6 +348,19 @@ def _left_out(frames: Frames) -> str:
         return ""
     more = f" and {len(files) - 1} more" if len(files) > 1 else ""
     return f"without {files[0].relative_to(frames.folder)}{more}, which no episode is in"
+
+
+def _sealed(frames: Frames) -> str:
+    """Episodes on sealed seeds: what learns from them has seen what it is measured on."""
+    if PURPOSE not in frames.table.column_names:
+        return ""
+    found = [e for e in frames.extents if frames.plain(PURPOSE, e.first) == Purpose.SEALED]
+    if not found:
+        return ""
+    return (
+        f"{len(found)} of {len(frames.extents)} episodes (the first: {found[0].index}) on sealed "
+        "seeds: what learns from them has seen what it is measured on"
+    )
 
 
 def _idle(frames: Frames, actions: FloatArray) -> str:

@@ -32,15 +32,17 @@ PART = 3  # one in so many of the entries that change has more noise
 
 
 def outlying(
-    frames: Frames, pairs: Pairs, wanted: TaskInterface, back: Sequence[int]
+    frames: Frames, pairs: Pairs, wanted: TaskInterface, known: Sequence[int]
 ) -> tuple[str, ...]:
-    """Find what stands out, a clause about each kind; back: episodes that run backwards."""
+    """Find what stands out, a clause about each kind; known: rows of which it is told already."""
     rows = long_enough(pairs)
     if len(rows) < FEWEST:
         return ()
     some = [pairs[i] for i in rows]
     fit, seen = EpisodeFit.of(some), [each for _, each in some]
     apart, pace, noise = fit.elsewhere(seen), fit.paces(), noisier(seen)
+    before = np.isin(rows, known)
+    pace[before] = 1.0
     told = [
         (
             pace != 1.0,
@@ -57,7 +59,7 @@ def outlying(
         (fit.mirrored(), "the other way than", "mirrored"),
         (fit.loose(), "not as", "actions or what is seen of another episode, or another order"),
     ):
-        odd[np.isin(rows, back)] = False
+        odd[before] = False
         for row, entry in np.argwhere(odd)[:1].tolist():
             what = (
                 f"in which actions move {wanted.observation[entry]} {how} in the others "

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from enpire.datasets import outlying_episodes
+from enpire.datasets import episodes_against_task, outlying_episodes
 from enpire.datasets.compatibility import (
     AGAINST,
     FEWEST,
@@ -57,6 +57,7 @@ def signs(
     """
     pairs = by_episodes(frames, pair)
     steady, back = steady_entries(wanted), run_backwards(pairs)
+    against, known = episodes_against_task.against_task(frames, pairs, wanted, back)
     return tuple(
         text
         for text in (
@@ -71,7 +72,8 @@ def signs(
             _jumps(frames, pairs, wanted, steady),
             _alone(frames, pairs, wanted, steady),
             _lost(frames, pairs, wanted, steady),
-            *outlying_episodes.outlying(frames, pairs, wanted, back),
+            *against,
+            *outlying_episodes.outlying(frames, pairs, wanted, [*back, *known]),
             *_moved_otherwise(frames, pairs, wanted),
         )
         if text

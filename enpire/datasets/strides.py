@@ -26,6 +26,7 @@ LED = 0.6  # correlation of an action with what it moves more than noise does
 PLAIN = 0.4  # correlation with the next frames from which a delay is known
 BEHIND = 3  # frames that a gripper follows after
 GRIPS, FOLLOWS = 0.8, 0.5  # correlations of a gripper with its action: in the task, in a dataset
+PLACED, CONTRARY = 0.9, 0.85  # correlations of a place with its action: in the task, in a dataset
 SHOWN = 2  # of each kind, at most
 ROWS = 50  # strides from which something is known
 MOVED = 1e-6  # standard deviation of what moves
@@ -86,12 +87,13 @@ def odd_strides(
     ours, here = Strides.of(wanted.random), Strides.of(theirs)
     if len(frames) < FEWEST or min(len(ours), len(here)) < ROWS:
         return ()
-    leading = _leading(ours)
+    leads = leading(ours)
     told = [
-        *_stretched(ours, here, leading, wanted),
+        *_stretched(ours, here, leads, wanted),
         *_untied(ours, here, wanted),
-        _late(theirs, leading, wanted),
+        _late(theirs, leads, wanted),
         *_grips(theirs, wanted),
+        *_turned_round(theirs, wanted),
     ]
     return tuple(text for text in told if text)
 
@@ -104,12 +106,12 @@ def steady_entries(wanted: TaskInterface) -> tuple[int, ...]:
     ours = Strides.of(wanted.random)
     if len(ours) < ROWS:
         return ()
-    led = {entry for _, entry in _leading(ours, LED)}
+    led = {entry for _, entry in leading(ours, LED)}
     tied = np.abs(correlations(ours.ways, ours.ways)) >= TIED
     return tuple(i for i in range(len(tied)) if i in led or any(tied[i, j] for j in led))
 
 
-def _leading(ours: Strides, least: float = SURE) -> list[tuple[int, int]]:
+def leading(ours: Strides, least: float = SURE) -> list[tuple[int, int]]:
     """Each action with the entry that it surely moves most."""
     found = np.abs(correlations(ours.pushes, ours.ways))
     best = found.argmax(axis=1)
@@ -117,11 +119,11 @@ def _leading(ours: Strides, least: float = SURE) -> list[tuple[int, int]]:
 
 
 def _stretched(
-    ours: Strides, here: Strides, leading: list[tuple[int, int]], wanted: TaskInterface
+    ours: Strides, here: Strides, leads: list[tuple[int, int]], wanted: TaskInterface
 ) -> list[str]:
     """Actions that move things much farther than in the task, or much less far."""
     told: list[str] = []
-    for action, entry in leading:
+    for action, entry in leads:
         mine, found = (
             _correlation(each.pushes[:, action], each.ways[:, entry]) for each in (ours, here)
         )
@@ -152,10 +154,10 @@ def _untied(ours: Strides, here: Strides, wanted: TaskInterface) -> list[str]:
     return told[:SHOWN]
 
 
-def _late(theirs: Pairs, leading: list[tuple[int, int]], wanted: TaskInterface) -> str:
+def _late(theirs: Pairs, leads: list[tuple[int, int]], wanted: TaskInterface) -> str:
     """Whether all that actions surely move follows sooner, or later, than in the task."""
     shifts = []
-    for action, entry in leading:
+    for action, entry in leads:
         mine, found = (_delays(pairs, action, entry) for pairs in (wanted.random, theirs))
         due, best = int(np.argmax(mine)), int(np.argmax(found))
         if min(mine[due], found[best]) >= PLAIN:
@@ -217,6 +219,25 @@ def _grips(theirs: Pairs, wanted: TaskInterface) -> list[str]:
                 f"{along[entry]:.2f}): closed for open, or not recorded?"
             )
     return told
+
+
+def _turned_round(theirs: Pairs, wanted: TaskInterface) -> list[str]:
+    """Places that an action asks for, and that are gone to at the other end; grippers apart."""
+    told: list[str] = []
+    for action in range(len(wanted.action)):
+        mine, found = (_levels(pairs, action) for pairs in (wanted.held, theirs))
+        if action in wanted.grippers or mine is None or found is None:
+            continue
+        along = correlations(mine[0][:, None], mine[1])[0]
+        entry = int(np.abs(along).argmax())
+        here = _correlation(found[0], found[1][:, entry])
+        if abs(along[entry]) >= PLACED and here * np.sign(along[entry]) <= -CONTRARY:
+            told.append(
+                f"{wanted.observation[entry]} does not go where {wanted.action[action]} says, but "
+                f"to the other end (correlation {here:.2f}, in {wanted.task} {along[entry]:.2f}): "
+                "closed for open, or another sign?"
+            )
+    return told[:SHOWN]
 
 
 def _levels(pairs: Pairs, action: int) -> tuple[FloatArray, FloatArray] | None:

@@ -33,7 +33,9 @@ def told_statistics(frames: Frames, column: str) -> str:
         said = parsed(path.read_text("utf-8-sig"))
     except (OSError, ValueError) as error:
         return f"without {STATS}, which cannot be read: {error}"
-    about = said.get(column) if isinstance(said, dict) else None
+    if not isinstance(said, dict):
+        return f"without {STATS}, which holds no table"
+    about = said.get(column)
     if not isinstance(about, dict):
         return ""
     values, _ = frames.numbers(column)

@@ -18,6 +18,7 @@ from enpire.twin import dynamics, objects
 from enpire.twin.arms import attach, require_reachable
 from enpire.twin.bench_top import require_bench_top
 from enpire.twin.scene import ArmIndex, IntArray, Scene
+from enpire.twin.servos import require_servos
 from enpire.twin.sight import require_sight
 
 LOG = logging.getLogger(__name__)
@@ -41,6 +42,7 @@ HEAVIEST = 100.0  # part of what moves on a bench, arms among it [kg]
 # Of a hinge whose ends are told: a whole range in rad that was read as degrees, and one in degrees
 # that was read as rad.
 LEAST_TURN, MOST_TURN = 0.06, 30.0  # [rad]
+DENSEST = 25e3  # that anything is [kg/m^3]: osmium has 22.6e3
 LINEAR = ("jnt_stiffness", "dof_damping")
 FROM_NOUGHT_UP = (
     *("geom_friction", "pair_friction", "jnt_stiffness"),
@@ -91,9 +93,11 @@ def compose(world: World, robot: Robot, build: Callable[[mujoco.MjSpec], None]) 
     require_sight(model, robot, world)
     require_bench_top(model, robot, world)
     scene = Scene(model, tuple(_index(model, arm) for arm in robot.arms), robot, world)
+    require_servos(model, robot, scene.arms)
     _require_hands_at_work(scene)
     _require_opening(scene)
     _tell_of_hinges(model, world)
+    _tell_of_weight(model, world)
     if world.dynamics is not None:
         fitted = world.dynamics
         values = dict(zip(fitted.names, fitted.values, strict=True))
@@ -248,6 +252,21 @@ def _tell_of_hinges(model: mujoco.MjModel, world: World) -> None:
                 "%s and what is on it: joint %s goes from %.3g to %.3g rad: is its range in the "
                 "unit of its <compiler angle>?",
                 *(world.model.name, model.joint(i).name or i, low, high),
+            )
+
+
+def _tell_of_weight(model: mujoco.MjModel, world: World) -> None:
+    """Tell of a thing that is heavier than any is, in boxes around its geoms: grams as kg."""
+    volume = np.zeros(model.nbody)
+    boxes = 8.0 * model.geom_aabb[:, 3:].prod(axis=1)
+    np.add.at(volume, model.body_rootid[model.geom_bodyid], boxes)
+    for body in np.flatnonzero(model.body_rootid == np.arange(model.nbody)):
+        mass = model.body_subtreemass[body]
+        if model.body_weldid[body] and 0.0 < volume[body] < mass / DENSEST:
+            LOG.warning(
+                "%s and what is on it: body %s has %.3g kg in %.2g cm^3, and nothing is as dense: "
+                "masses are in kg",
+                *(world.model.name, model.body(body).name or body, mass, 1e6 * volume[body]),
             )
 
 

@@ -748,6 +748,13 @@ MORE = (
         after=file("meta/stats.json", b"{"),
     ),
     one(
+        "statistics in a list",
+        nothing,
+        "holds no table",
+        TOLD,
+        after=file("meta/stats.json", b"[]"),
+    ),
+    one(
         "a statistic beyond any",
         nothing,
         "^by next.success; without meta/stats.json, which cannot be read: the number 1e999 [^;]*$",
@@ -791,6 +798,14 @@ MORE = (
     one("rewards of failures", more_column("next.reward", PAID), "2, a failure with a r", TOLD),
     one("rewards of successes", more_column("next.reward", EARNED), "by next.success", TAKEN),
     one("rewards at each step", more_column("next.reward", -np.ones(40)), "by next.suc", TAKEN),
+    one(
+        "episodes on sealed seeds",
+        more_column("purpose", ["evaluation"] * 30 + ["sealed"] * 10),
+        "1 of 4 episodes .the first: 3. on sealed seeds: what learns from them",
+        TOLD,
+    ),
+    one("purposes of an export", more_column("purpose", ["collection"] * 40), "by next", TAKEN),
+    one("a purpose that is a number", more_column("purpose", [7] * 40), "by next", TAKEN),
     one("rewards in words", more_column("next.reward", ["1"] * 40), "by next.success", TAKEN),
     one("no reward", more_column("next.reward", np.zeros(40)), "by next.success", TAKEN),
     one("an episode with two columns exchanged", in_other_columns(1, 0, 2, 3), EXCHANGED, TOLD),

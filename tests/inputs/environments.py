@@ -9,6 +9,7 @@ import fractions
 import itertools
 import json
 import logging
+import re
 import types
 from collections import namedtuple
 from collections.abc import Callable
@@ -103,7 +104,8 @@ def several(make: Callable[[], Any]) -> tuple[str, str]:
     handler.emit = lambda record: told.append(record.getMessage())  # type: ignore[method-assign]
     before = gym_stations.GymWorker
     gym_stations.GymWorker = type("Here", (Worker,), {"make": staticmethod(make)})
-    episode_signs.LOG.addHandler(handler)
+    for module in (episode_signs, gym_stations):
+        module.LOG.addHandler(handler)
     short = [patch.object(module, "LONGEST", SHORT) for module in (gym_worker, episode_signs)]
     try:
         for each in short:
@@ -117,7 +119,8 @@ def several(make: Callable[[], Any]) -> tuple[str, str]:
     finally:
         for each in short:
             each.stop()
-        episode_signs.LOG.removeHandler(handler)
+        for module in (episode_signs, gym_stations):
+            module.LOG.removeHandler(handler)
         gym_stations.GymWorker = before
     return (TOLD if told else TAKEN), "; ".join(told)
 
@@ -153,6 +156,12 @@ class Made(Odd):
         said = {"reward": 0.0, "terminated": over, "truncated": False}
         said = {"observation": seen, **said, "info": {"is_success": over}}
         return tuple((said | self._returned).values())
+
+
+class Versioned(Odd):
+    """The line, as it is registered."""
+
+    spec = gymnasium.envs.registration.EnvSpec("odd-v3")  # type: ignore[assignment]
 
 
 def one(name: str, words: str, ends: str = INVALID, success: str = "", **part: Any) -> Input:
@@ -591,6 +600,12 @@ MORE = (
         "entry 1 of its actions has one value only",
         TOLD,
     ),
+    Input(
+        "a name without its version",
+        lambda _: several(Versioned),
+        "is odd-v3 here, and may be",
+        TOLD,
+    ),
     Input("six good episodes", lambda _: several(Odd), "^$", TAKEN),
     Input(
         "seeds that nobody heeds",
@@ -718,6 +733,12 @@ MORE = (
     asked("5000 digits", f"a={'9' * 5000}", "is no JSON"),
     asked("too deep", f"a={'[' * 3000}", "is no JSON"),
     asked("no UTF-8", "a=%ff", "is no UTF-8"),
+    *(
+        asked(value, f"a={value}", f"a='{re.escape(value)}' after .* is no JSON: write true")
+        for value in ("0x10", "0b1", "10Hz", "-5deg", "1;b=2", "left;b=2", "x=1", "yes", "OFF")
+    ),
+    asked("no and more", "a=north&b=v3&c=on-top", "'north'.*'v3'.*'on-top'", TAKEN),
+    asked("a number in quotes", "a=%224x4%22", "'4x4'", TAKEN),
     asked("two letters with a comma", "a=x,y", "'x,y'", TAKEN),
     Input("takes no seed", lambda _: episode(Seedless), "unexpected keyword.*'seed'", INVALID),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -63,21 +64,21 @@ def wanted() -> TaskInterface:
     )
 
 
-def recorded(change: Change) -> Made:
+def recorded(change: Change, count: int = EPISODES) -> Made:
     """A dataset of it. change: writes into each episode's actions and what is seen in it."""
     rng, made = np.random.default_rng(2), good()
-    pairs = [moved(rng, 3, LENGTH) for _ in range(EPISODES)]
+    pairs = [moved(rng, 3, LENGTH) for _ in range(count)]
     for pair in pairs:
         change(*pair)
-    frame = np.tile(np.arange(LENGTH), EPISODES)
+    frame = np.tile(np.arange(LENGTH), count)
     made.columns = {
         "observation.state": np.concatenate([seen for _, seen in pairs]).astype(np.float32),
         "action": np.concatenate([done for done, _ in pairs]).astype(np.float32),
         "next.success": frame == LENGTH - 1,
         "timestamp": (frame / FPS).astype(np.float32),
         "frame_index": frame,
-        "episode_index": np.repeat(np.arange(EPISODES), LENGTH),
-        "index": np.arange(EPISODES * LENGTH),
+        "episode_index": np.repeat(np.arange(count), LENGTH),
+        "index": np.arange(count * LENGTH),
     }
     made.episodes = [
         made.episodes[0]
@@ -87,21 +88,26 @@ def recorded(change: Change) -> Made:
             "dataset_from_index": i * LENGTH,
             "dataset_to_index": (i + 1) * LENGTH,
         }
-        for i in range(EPISODES)
+        for i in range(count)
     ]
     for name, names in (("observation.state", SEEN), ("action", DONE)):
         made.info["features"][name] |= {"shape": [len(names)], "names": list(names)}
-    made.info |= {"total_episodes": EPISODES, "total_frames": len(frame)}
+    made.info |= {"total_episodes": count, "total_frames": len(frame)}
     return made
 
 
 def one(
-    name: str, change: Change, words: str, ends: str = TOLD, task: TaskInterface | None = None
+    name: str,
+    change: Change,
+    words: str,
+    ends: str = TOLD,
+    task: TaskInterface | None = None,
+    count: int = EPISODES,
 ) -> Input:
-    """An entry. task: None: with its own random motion."""
+    """An entry. task: None: with its own random motion. count: of episodes."""
 
     def give(folder: Path) -> tuple[str, str]:
-        found = demonstrations(recorded(change).write(folder), task or wanted(), Allowed())
+        found = demonstrations(recorded(change, count).write(folder), task or wanted(), Allowed())
         return (TAKEN if found.said == PLAIN else TOLD), "; ".join(found.said)
 
     return Input(name, give, words, ends)
@@ -287,6 +293,16 @@ def grips_up(actions: FloatArray, _: FloatArray) -> None:
     actions[:, 2] = (actions[:, 2] + 1) / 2
 
 
+def grips(sign: float) -> Change:
+    """A gripper that opens and closes; with -1 its actions say the opposite."""
+
+    def change(actions: FloatArray, seen: FloatArray) -> None:
+        wide = np.repeat([0.8, -0.9], LENGTH // 2)
+        actions[:, 2], seen[:, 4] = sign * wide, np.r_[wide[:3], wide[:-3]]
+
+    return change
+
+
 def at_their_ends(actions: FloatArray, _: FloatArray) -> None:
     """All that is known of an action is its sign."""
     actions[:] = np.sign(actions)
@@ -317,6 +333,7 @@ def drifts(by: float) -> Change:
 
 
 UNKNOWN = TaskInterface("reach", SEEN, DONE, float(FPS))  # nothing is known of how it moves
+PLACES = replace(UNKNOWN, random=wanted().random, held=wanted().held)  # no gripper is known
 BACK, STALE = "the first: 3. in which what actions move goes before", "stands still, though action_"
 APART = "do not move together as in reach"
 ALL = (
@@ -360,7 +377,7 @@ ALL = (
         for of, task in (("of the task", None), ("of any task", UNKNOWN))
         for name, change, words in (
             ("one that is mirrored", seen_times(-1.0, 1), "in which actions move hand_y the other"),
-            ("one of other signs", done_times(-1.0, 0), "in which actions move hand_x the other"),
+            ("one of other signs", done_times(-1.0, 0), "in which actions move .*hand_x the other"),
             ("one that was hurried", hurried, "in which actions move all 2"),
             ("one of another origin", moved_by(5.0, 0), "in which hand_x is at .*: another origin"),
             ("one that is noisier", noisy, "with .* times the noise of any other"),
@@ -397,6 +414,29 @@ ALL = (
             ("one that is seen early", in_one(early), "follows its actions 5 frames sooner"),
         )
     ),
+    *(
+        one(f"{name}, of five", in_one(change), f"1 of 5 .*first: 3. {words}", count=5)
+        for name, change, words in (
+            ("one mirrored", seen_times(-1.0, 1, 3), "in which actions move hand_y the other way"),
+            (
+                "one mirrored by its actions",
+                done_times(-1.0, 1),
+                "in which actions move hand_y the",
+            ),
+            ("one that was hurried", hurried, "in which actions move all (1.[89]|2)"),
+        )
+    ),
+    one("five as they should be", as_it_was, "by next.success", TAKEN, count=5),
+    one("one of five that is slow", in_one(slow), "by next.success", TAKEN, count=5),
+    one("one of five from elsewhere", in_one(moved_by(0.5, 0)), "by next.succ", TAKEN, count=5),
+    one("five that are noisier", noisy, "by next.success", TAKEN, count=5),
+    one(
+        "a place that is gone to at the other end",
+        grips(-1.0),
+        "gripper does not go where action_2 says, but to the other end .correlation -",
+        task=PLACES,
+    ),
+    one("a place that is gone to", grips(1.0), "by next.success", TAKEN, task=PLACES),
     one(
         "a hand that drifts from episode to episode",
         drifts(0.7),

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from types import ModuleType
 from unittest.mock import patch
 
 import mujoco
@@ -17,7 +18,7 @@ from enpire.errors import PackError
 from enpire.packs import find, load_robot, load_world
 from enpire.packs.menagerie import VARIABLE, of_pack
 from enpire.packs.models import require_files_of
-from enpire.twin import bench_top, compose, composition, unused_options
+from enpire.twin import bench_top, compose, composition, servos, unused_options
 from tests.environment.reach import Reach
 from tests.inputs.entry import REFUSED, TAKEN, TOLD, Input, changed
 
@@ -81,12 +82,14 @@ def told_of(name: str, said: str, words: str, ends: str = TOLD) -> Input:
     return Input(f"world of {name}", give, words, ends)
 
 
-def known(name: str, old: str, new: str, words: str, ends: str = TOLD) -> Input:
-    """An entry: what is told of a bench with another text in one place."""
+def known(
+    name: str, old: str, new: str, words: str, ends: str = TOLD, by: ModuleType = bench_top
+) -> Input:
+    """An entry: what is told, by a module, of a bench with another text in one place."""
 
     def give(folder: Path) -> tuple[str, str]:
         told: list[str] = []
-        with patch.object(bench_top.LOG, "warning", lambda text, *args: told.append(text % args)):
+        with patch.object(by.LOG, "warning", lambda text, *args: told.append(text % args)):
             bench(name, old, new, "").give(folder)
         return (TOLD if told else TAKEN), "; ".join(told)
 
@@ -197,6 +200,18 @@ def elsewhere(name: str, where: str, words: str, ends: str = REFUSED) -> Input:
     return Input(name, give, words, ends)
 
 
+def arm(name: str, old: str, new: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: the SO-101's model with another text in one place, and what is told of it."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        told: list[str] = []
+        with patch.object(servos.LOG, "warning", lambda text, *args: told.append(text % args)):
+            made = composed(WORLD, put(ROBOT, folder / "mine", "arm.xml", old, new))
+        return (TOLD if told else TAKEN), "; ".join(told) or made
+
+    return Input(f"arm: {name}", give, words, ends)
+
+
 OFF, ON = '<flag contact="disable"/>', '<flag override="enable"/>'
 FRONT = 'pos="1.30 0 0.62" xyaxes="0 1 0 -0.466 0 0.885"'
 LOW = 'pos="1.30 0 -0.1" xyaxes="0 1 0 0.3 0 0.95"'
@@ -210,8 +225,24 @@ OPEN = "[-0.17453, 1.74533]"
 KP, VALUE = "kp = [0.85, 1.15]", "value = 20.0"
 TOP, BARE = 'friction="0.8 ', 'contype="0" conaffinity="0"'
 PLACE = 'pos="0.30 0 -0.02"'
+THING = "<camera"
 OTHER = 'contype="2" conaffinity="4"'
+GAIN, FORCE = 'kp="22.1"', 'forcerange="-2.94 2.94"'
 ALL = (
+    arm("as it should be", GAIN, GAIN, "Scene", TAKEN),
+    arm("a kp for a degree", GAIN, 'kp="0.386"', "a kp of 0.386 N m/rad at most, and its", TOLD),
+    arm("a kp of a stiffer one", GAIN, 'kp="998"', "Scene", TAKEN),
+    arm("no kp", GAIN, 'kp="0"', "arm's servo of arm_joint1 moves nothing: its kp or its gear"),
+    arm("no gear", GAIN, f'{GAIN} gear="0"', "arm's servo of arm_joint1 moves nothing"),
+    arm("N mm for N m", FORCE, 'forcerange="-2940 2940"', "turn it by 2.94e.03 N m at most", TOLD),
+    arm("kN m for N m", FORCE, 'forcerange="-.00294 .00294"', "is forcerange in N m", TOLD),
+    arm("no NaN", GAIN, 'kp="nan"', "arm.xml: kp of position is 'nan': nan is no number"),
+    arm(
+        "inertia in kg mm^2",
+        "8.38e-5 8.10e-5 2.40e-5",
+        "83.8 81.0 24.0",
+        "arm_link1 has an inertia of 83.8 kg m.2 and 0.1 kg, as if it were 28.9 m wide",
+    ),
     option("as it should be", "", "Scene", TAKEN),
     option("gravity as people say it", '<option gravity="0 0 9.81"/>', "gravity is 0 0 9.81: on"),
     option("gravity along y", '<option gravity="0 -9.81 0"/>', "gravity is 0 -9.81 0: on"),
@@ -252,6 +283,13 @@ ALL = (
     told_of("air", '<option density="1.2" viscosity="2e-5"/>', "^$", TAKEN),
     bench("a camera of no name", '<camera name="side"', "<camera", "0.5 m has no name"),
     bench("a thing in grams", "<camera", f"{CUBE.format(250)}<camera", "mass of 250 kg: 100 at"),
+    known("a thing of 50 kg", THING, CUBE.format(50) + THING, "50 kg in 64 cm.3", by=composition),
+    known("a thing of lead", THING, CUBE.format(0.7) + THING, "^$", TAKEN, by=composition),
+    bench("a mass of NaN", THING, CUBE.format("nan") + THING, "bench.xml: mass of geom is 'nan'"),
+    bench("a mass in hex", THING, CUBE.format("0x1") + THING, "mass of geom is '0x1': 0x1 is no"),
+    bench("a place at infinity", PLACE, 'pos="0 -inf 0"', "pos of geom bench is '0 -inf 0': -inf"),
+    bench("half a number", PLACE, 'pos="0 0 NaN"', "pos of geom bench is '0 0 NaN'"),
+    bench("a mark called nan", THING, f'<site name="nan"/>{THING}', "Scene", TAKEN),
     bench("a block of granite", "<camera", f"{GRANITE}<camera", "Scene", TAKEN),
     bench("a thing in kg", "<camera", f"{CUBE.format(0.25)}<camera", "Scene", TAKEN),
     option("gravity in g", '<option gravity="0 0 -1"/>', "gravity is 0 0 -1: on a bench"),

@@ -106,6 +106,14 @@ def test_what_does_not_compile(world: World, robot: Robot) -> None:
         compose(world, robot, bad)
 
 
+def test_a_number_that_code_says_as_none(world: World, robot: Robot) -> None:
+    def bad(spec: mujoco.MjSpec) -> None:
+        spec.worldbody.add_geom(name="ball", size=(1, 0, 0), friction=(np.nan, 0, 0))
+
+    with pytest.raises(PackError, match=r"is none: geom_friction of ball is .*nan"):
+        compose(world, robot, bad)
+
+
 def test_an_arm_without_a_grasp_site(world: World, robot: Robot, tmp_path: Path) -> None:
     text = robot.arms[0].model.read_text().replace('name="grasp"', 'name="hand"')
     with pytest.raises(PackError, match=r"arm\.xml: .*grasp"):
@@ -141,17 +149,17 @@ SCENES = {
     ),
     "no number": (
         '<worldbody><body name="a" pos="nan 0 0"><geom size="1"/></body></worldbody>',
-        "body_pos of task_a is .nan",
+        "pos of body a is 'nan 0 0': nan is no number",
     ),
-    "no number, of contact": (ball(geom='solref="nan 1"'), "geom_solref of"),
+    "no number, of contact": (ball(geom='solref="nan 1"'), "solref of geom is 'nan 1'"),
     "no number, of a margin": (ball(geom='margin="nan"'), "margin of"),
-    "no number, of damping": (ball('damping="nan"'), "dof_damping of"),
-    "no number, of a range": (ball('range="nan 1" limited="true"'), "jnt_range of task_j is"),
+    "no number, of damping": (ball('damping="nan"'), "damping of joint j is 'nan'"),
+    "no number, of a range": (ball('range="nan 1" limited="true"'), "range of joint j is 'nan 1'"),
     "no number, of a gain": (
         ball(more='<actuator><position joint="j" kp="nan"/></actuator>'),
-        "actuator_biasprm of",
+        "kp of position is 'nan'",
     ),
-    "no size": (ball(geom='size="inf"').replace('size="0.1"', ""), "has a number that is none"),
+    "no size": (ball(geom='size="inf"').replace('size="0.1"', ""), "size of geom is 'inf'"),
     "keyframes of one name": (
         ball(more='<keyframe><key name="k"/><key name="k"/></keyframe>'),
         "repeated name 'k'",

@@ -134,6 +134,11 @@ class GymStations:
         self.period = 1.0 / about["hz"]
         if not about["paced"]:
             LOG.warning("%s: no render_fps in its metadata: %g steps a second", name, about["hz"])
+        asked = env_id.partition("?")[0].rpartition(":")[2]
+        if about["id"].startswith(f"{asked}-v"):
+            LOG.warning(
+                "%s is %s here, and may be another elsewhere: write that", name, about["id"]
+            )
         self.packs = {name: about["version"]}
         self.steps_done = 0
         self.aside: dict[int, str] = {}  # on request: an environment that does not reset raises

@@ -16,6 +16,7 @@ import json
 import os
 import platform
 import random
+import re
 import struct
 import sys
 import traceback
@@ -56,7 +57,8 @@ NARROWEST = 1e-9  # between bounds of actions: what is nearer is one value
 WIDEST = 1e9  # of a bound of actions: what is beyond says that there is none
 LARGEST = 1e20  # of what is seen or earned: more is what a simulation shows that has come apart
 SIDE = 16  # entries, from which two sides of an array may be a picture's
-CONSTANTS = ("True", "False", "None")  # of Python, not of JSON
+CONSTANTS = ("true", "false", "none", "null", "yes", "no", "on", "off")  # none of JSON's spelling
+LIKE_A_NUMBER = re.compile(r"[+-]?[.,]?\d")  # how a text begins that may be meant as one
 MADE = 0  # the seed that environments are made with
 DEEPEST = 100  # wrappers around one another
 RUNNING = ("NormalizeObservation", "NormalizeReward")  # wrappers by running statistics
@@ -149,8 +151,8 @@ def arguments(query: str) -> dict[str, Any]:
 def _argument(key: str, value: str) -> Any:
     """A value as JSON, or as the text that it is.
 
-    Text that looks like a number, a truth or a list is none of JSON's, and its environment would be
-    made with the text: 'False' counts as true.
+    Text that looks like a number, a truth, a list or several arguments is none of JSON's, and its
+    environment would be made with the text: 'False' counts as true, and '0x10' is no number.
     """
     try:
         text = unquote(value, errors="strict")
@@ -159,7 +161,7 @@ def _argument(key: str, value: str) -> Any:
     try:
         return json.loads(text, parse_float=_finite, object_pairs_hook=_once)
     except (ValueError, RecursionError):
-        if text[:1] not in ("[", "{", '"', "'") and text not in CONSTANTS and not _numeric(text):
+        if not (_meant_otherwise(text) or _numeric(text)):
             return text
         raise Unsuitable(
             f"{key}={short(value)} after its question mark is no JSON: write true, false, null, "
@@ -179,6 +181,16 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) != len(pairs):
         raise ValueError("a key twice")
     return dict(pairs)
+
+
+def _meant_otherwise(text: str) -> bool:
+    """Whether a text without quotes may stand for something that is no text."""
+    return (
+        text[:1] in ("[", "{", '"', "'")
+        or text.casefold() in CONSTANTS
+        or LIKE_A_NUMBER.match(text) is not None
+        or any(sign in text for sign in "=;")
+    )
 
 
 def _numeric(text: str) -> bool:
@@ -313,6 +325,7 @@ class Spaces:
             "fixed": np.flatnonzero(_fixed(self._action)).tolist(),  # of an action
             "unrolled": unrolled(self._seen),
             "keys": self.keys,  # of what is seen, where it is a dictionary
+            "id": getattr(getattr(env, "spec", None), "id", ""),
             "bounds": self.bounds,  # of each entry that is seen, lowest and highest
             "hz": rate(env.metadata),
             "paced": (env.metadata or {}).get("render_fps") is not None,

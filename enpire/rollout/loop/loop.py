@@ -41,7 +41,7 @@ from enpire.rollout.loop.settings import REAL, SPREAD, LoopSettings
 from enpire.rollout.loop.state import LoopState
 from enpire.store import EpisodeWriter, RoundRow, Run
 from enpire.store.fault_points import fault_point
-from enpire.types import Estimate, Purpose
+from enpire.types import Estimate, Outcome, Purpose
 
 FRUITLESS = 3  # rounds in a row without a candidate, after which robots are not kept at it
 LIKELY = 0.8  # chance that a learner is better, from which on a comparison is worth robot time
@@ -141,11 +141,12 @@ class Loop:
         self._runner.run(jobs)
         name = self._policy_of(0)
         if name is None:
-            known = self._known.episodes.values()
-            shown = [e.success for e in known if e.shown]
-            if not any(shown):
+            shown = [e for e in self._known.episodes.values() if e.shown]
+            if not any(e.success for e in shown):
                 more = "ask for more with --demonstrations"
-                if self.settings.first.demonstrations_of:
+                if shown and all(e.verdict.outcome is Outcome.INVALID for e in shown):
+                    more = f"none was judged ({shown[-1].verdict.reason}). Mend that"
+                elif self.settings.first.demonstrations_of:
                     more = "import them by another --success-column, or take others"
                 raise RecipeError(
                     f"none of the {len(shown)} first episodes ({who}) is a success, so there is "

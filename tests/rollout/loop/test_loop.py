@@ -29,8 +29,8 @@ from enpire.rollout.loop.pairs_ahead import AHEAD
 from enpire.rollout.loop.settings import LoopSettings
 from enpire.rollout.loop.state import LoopState
 from enpire.store import EpisodeWriter, Run
-from enpire.types import Episode, Outcome, Purpose
-from tests.environment.reach import reach_stations
+from enpire.types import Episode, Outcome, Purpose, Verdict
+from tests.environment.reach import Reach, reach_stations
 from tests.improvement.here import Here
 
 SLOW, FAST = 0.3, 1.0  # reaches about half of the goals in time; reaches all
@@ -409,6 +409,15 @@ def test_recipes_take_turns_and_the_last_goes_on(tmp_path: Path) -> None:
 def test_a_first_recipe_that_fails_ends_the_run(tmp_path: Path) -> None:
     with pytest.raises(RecipeError):
         go(tmp_path / "run", Diverges(0.0), Moves(FAST))
+
+
+def test_first_episodes_that_nobody_judged_end_the_run_with_their_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing_known = Verdict(Outcome.INVALID, (), reason="the goal is gone")
+    monkeypatch.setattr(Reach, "verify", lambda *_: nothing_known)
+    with pytest.raises(RecipeError, match=r"none was judged \(.*the goal is gone.*\)\. Mend that"):
+        go(tmp_path / "run", Moves(SLOW), Moves(FAST))
 
 
 @pytest.mark.parametrize("number", [0, 1])
