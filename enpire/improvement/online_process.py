@@ -48,7 +48,7 @@ class OnlineProcess:
         self.numbers: dict[str, float] = {}
         self._unlogged = before_log()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", WORKER],
+            [sys.executable, "-m", "enpire.quick_start", WORKER],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._unlogged,

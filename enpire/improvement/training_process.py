@@ -203,7 +203,7 @@ class _Worker:
     def __init__(self) -> None:
         self._unlogged = before_log()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", WORKER],
+            [sys.executable, "-m", "enpire.quick_start", WORKER],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._unlogged,

@@ -40,7 +40,7 @@ def _completed(script: str, *words: str) -> set[str]:
     quoted = " ".join(f"'{word}'" for word in words)
     ask = ASK.format(script=script, words=quoted, line=" ".join(words))
     run = ["bash", "--norc", "-c", ask]
-    out = subprocess.run(run, capture_output=True, text=True, check=True, timeout=30).stdout
+    out = subprocess.run(run, capture_output=True, text=True, check=True, timeout=120).stdout
     return {word.strip() for word in out.splitlines() if word.strip()}
 
 

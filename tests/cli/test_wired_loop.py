@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 from enpire.cli import main
 from enpire.store import Run
 from enpire.types import LOST, Outcome, Purpose
-from tests.drivers.dds import require_dds
+from tests.drivers.dds import alone_in_the_network, require_dds
 from tests.simulation.running import lerobots, realtime, simulated, written
 
 NOT_REACHED = 3
@@ -42,8 +41,7 @@ def test_a_loop_over_lerobot_runs_to_its_end(tmp_path: Path, monkeypatch) -> Non
 def test_a_loop_over_ros2_is_judged_by_its_cameras(tmp_path: Path, monkeypatch) -> None:
     pytest.importorskip("rclpy")
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    alone_in_the_network(monkeypatch)
     require_dds()
     wire = '[ros2]\nnamespace = "/left"\nsimulated = true\nwrenches = ["wrench"]\n'
     said = f'cameras = ["front", "side"]\n{wire}{realtime()}'

@@ -12,9 +12,10 @@ from enpire.drivers import build
 from enpire.drivers.build import open_wire
 from enpire.drivers.ros2 import action, checks, node, wire
 from enpire.drivers.ros2.node import Spinning
+from enpire.drivers.ros2.shared_memory import LOCK
 from enpire.errors import DriverError
 from tests.drivers.control_msgs import require_control_msgs
-from tests.drivers.dds import alone_in_the_network, require_dds
+from tests.drivers.dds import alone_in_the_network, held_in_shared_memory, require_dds
 from tests.simulation.running import simulated, written
 
 pytestmark = pytest.mark.skipif(
@@ -44,7 +45,8 @@ def until(holds) -> bool:
 @pytest.mark.medium
 def test_arm_tracker_and_simulator_over_the_wire(folder) -> None:
     station = written(folder, "left", "ros2", STATION)
-    with simulated(station):
+    with simulated(station) as process:
+        held = held_in_shared_memory(process.pid)
         arm = build("ros2", station.robot, time.monotonic_ns, station.site)
         arm.connect()
         try:
@@ -75,6 +77,9 @@ def test_arm_tracker_and_simulator_over_the_wire(folder) -> None:
                 scenery.close()
         finally:
             arm.disconnect()
+    segments = [path for path in held if LOCK.fullmatch(path.name)]
+    assert segments
+    assert not any(path.exists() for path in segments)
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import threading
 import time
 
@@ -15,7 +16,7 @@ from enpire.errors import DriverError
 from enpire.simulation.action import serve
 from enpire.simulation.trajectory_follower import TrajectoryFollower
 from tests.drivers.control_msgs import require_control_msgs
-from tests.drivers.dds import alone_in_the_network
+from tests.drivers.dds import alone_in_the_network, held_in_shared_memory
 
 pytestmark = [
     pytest.mark.medium,
@@ -117,6 +118,7 @@ def failed(sender: Sender, wanted: np.ndarray) -> str:
 
 
 def test_setpoints_move_the_arm_and_what_the_controller_says_is_heard(network) -> None:
+    before = held_in_shared_memory(os.getpid())
     with Arm() as arm, Sender() as sender:
         goals = sender.goals
         for k in range(20):
@@ -145,6 +147,7 @@ def test_setpoints_move_the_arm_and_what_the_controller_says_is_heard(network) -
         goals.send(np.zeros(2))
         assert until(lambda: np.allclose(arm.position, 0.0))
         assert len(sender.said) == 2
+    assert held_in_shared_memory(os.getpid()) == before
 
 
 def test_messages_are_those_that_the_published_package_has(network) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 
 import pytest
 
 from enpire.drivers.ros2.node import Spinning, latched, wait_until
 from enpire.errors import DriverError
-from tests.drivers.dds import alone_in_the_network, require_dds
+from tests.drivers.dds import alone_in_the_network, held_in_shared_memory, require_dds
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("rclpy") is None, reason="no rclpy: enpire[ros2]"
@@ -43,6 +44,19 @@ def test_a_thread_outlives_the_subscriptions_that_come_and_go(spinning) -> None:
     spinning.node.create_publisher(String, "said", latched()).publish(String(data="hello"))
     assert spinning.hear(String, "said", latched(), PATIENCE_S).data == "hello"
     spinning.require_active()
+
+
+def test_a_closed_node_leaves_nothing_in_shared_memory(monkeypatch) -> None:
+    from rclpy.lifecycle import LifecycleNode
+
+    alone_in_the_network(monkeypatch)
+    before = held_in_shared_memory(os.getpid())
+    node = Spinning("leaving", "/left", False)
+    node.add(LifecycleNode("beside", namespace="/left", context=node.context))
+    node.start()
+    assert held_in_shared_memory(os.getpid()) > before
+    node.close()
+    assert held_in_shared_memory(os.getpid()) == before
 
 
 def test_what_is_not_said_in_time_is_none(spinning) -> None:

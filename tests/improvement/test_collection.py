@@ -20,7 +20,7 @@ def test_none_is_due_until_what_they_wait_for_is_learned() -> None:
     some = jobs(2)
 
     def learn() -> str:
-        assert learned.wait(10)
+        assert learned.wait(60)
         return "estimate"
 
     came: list[str] = []

@@ -170,7 +170,7 @@ def test_one_that_is_killed_comes_to_the_same_weights(run: Run) -> None:
 def test_why_it_could_not_start_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(online_process, "WORKER", "enpire.nowhere")
     process = begun(run)
-    with pytest.raises(RecipeError, match=r"exit code 1; .*No module named enpire\.nowhere"):
+    with pytest.raises(RecipeError, match=r"exit code 1; .*No module named .enpire\.nowhere"):
         wait_for(process, 1)
     process.close()
 

@@ -145,7 +145,7 @@ def test_why_it_could_not_start_is_said(run: Run, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(training_process, "WORKER", "enpire.nowhere")
     with (
         SubprocessTrainer() as trainer,
-        pytest.raises(RecipeError, match=r"exit code 1; .*No module named enpire\.nowhere"),
+        pytest.raises(RecipeError, match=r"exit code 1; .*No module named .enpire\.nowhere"),
     ):
         ended(trainer.begin(run, asked("bc")))
 

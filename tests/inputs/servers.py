@@ -27,7 +27,8 @@ serve = pytest.importorskip("websockets.sync.server").serve
 
 Answer = Callable[[Any], None]
 ASKED, OFTEN = 30, 300  # actions of an episode, and of several
-SHORT = "?timeout=2&patience=2&execute=2"
+LONG = "?timeout=60&patience=60&execute=2"  # more than a busy machine takes
+SHORT = "?timeout=2&patience=2&execute=2"  # which is used up
 BRIEF = "?timeout=3&patience=3"
 NOUGHT = ".*asked about an observation of zeros, and nothing was measured"
 
@@ -139,7 +140,7 @@ def one(
 
     def give(_: Path) -> tuple[str, str]:
         with serving(answer, said) as address:
-            return acted(f"{address}?timeout=2&patience=2&execute={ask}")
+            return acted(f"{address}?timeout=60&patience=60&execute={ask}")
 
     return Input(name, give, words, ends)
 
@@ -149,17 +150,17 @@ def often(name: str, answer: Answer, words: str, ends: str) -> Input:
 
     def give(_: Path) -> tuple[str, str]:
         with serving(answer) as address:
-            return acted(address + SHORT, OFTEN)
+            return acted(address + LONG, OFTEN)
 
     return Input(name, give, words, ends)
 
 
-def later(name: str, answer: Callable[[], Answer], words: str) -> Input:
+def later(name: str, answer: Callable[[], Answer], words: str, times: str = LONG) -> Input:
     """An entry: a server that answers so in the middle of an episode."""
 
     def give(_: Path) -> tuple[str, str]:
         with serving(after(3, answer())) as address:
-            return acted(address + SHORT)
+            return acted(address + times)
 
     return Input(name, give, words, INVALID)
 
@@ -181,7 +182,7 @@ def ours(name: str, words: str, ends: str = REFUSED, **changed: Any) -> Input:
             "spread": [0.1] * width(),
         }
         with serving(actions(0.1), said | changed) as address:
-            return acted(address + SHORT)
+            return acted(address + LONG)
 
     return Input(name, give, words, ends)
 
@@ -298,7 +299,7 @@ ALL = (
     later("NaN later", lambda: actions(np.nan), "is nan"),
     later("an error later", lambda: sends("CUDA out of memory"), "CUDA out of memory"),
     later("hangs up later", lambda: lambda connection: connection.close(), "gone"),
-    later("stalls later", lambda: lambda _: None, "stalls: no answer within 2 s"),
+    later("stalls later", lambda: lambda _: None, "stalls: no answer within 2 s", SHORT),
     one("in degrees", actions(57.3), CLIPPED, TOLD),
     one("in degrees, whole", actions(57, np.int16), CLIPPED, TOLD),
     one("1e300", actions(1e300, np.float64), CLIPPED, TOLD),

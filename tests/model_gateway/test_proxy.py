@@ -15,6 +15,7 @@ from enpire.model_gateway import proxy as proxies
 from enpire.model_gateway.allow_list import Upstream
 from enpire.model_gateway.proxy import Proxy
 from enpire.model_gateway.usage import Allowance, Usage
+from tests.processes import LONG_S, waiting
 
 from .upstream import Api, api
 
@@ -32,7 +33,7 @@ class Client(http.client.HTTPConnection):
     """Over the proxy's own socket."""
 
     def __init__(self, proxy: Proxy) -> None:
-        super().__init__("localhost", timeout=20)
+        super().__init__("localhost", timeout=LONG_S)
         self._path = str(proxy.socket)
 
     def connect(self) -> None:
@@ -134,7 +135,10 @@ def test_reserved_is_not_spent_twice() -> None:
     assert allowance.spent == 70
 
 
-def test_what_is_under_way_at_the_end_is_recorded_before_it_has_closed(upstream: Api) -> None:
+def test_what_is_under_way_at_the_end_is_recorded_before_it_has_closed(
+    upstream: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proxies, "GRACE_S", LONG_S)
     used: list[Usage] = []
     with proxy(upstream.url, used) as made:
         client = Client(made)
@@ -151,9 +155,10 @@ def test_what_does_not_end_is_cut_off_and_recorded(
     used: list[Usage] = []
     with proxy(upstream.url, used) as made:
         client = Client(made)
-        client.request("POST", "/model/v1/messages", json.dumps(BODY | {"say": "slow"}))
+        client.request("POST", "/model/v1/messages", json.dumps(BODY | {"say": "stall"}))
         answer = client.getresponse()
         while b"message_start" not in answer.readline():
             pass
+    assert any(used for _ in waiting())
     assert [(one.tokens, one.complete) for one in used] == [(131, False)]
     client.close()

@@ -40,8 +40,9 @@ STREAM = (
 
 @contextlib.contextmanager
 def api() -> Iterator[Api]:
-    """What the body's `say` names: `stream`, `break`, `slow`, `echo`, `redirect`, `busy`."""
+    """What the body's `say` names: `stream`, `break`, `slow`, `stall`, `echo` and others."""
     made = Api()
+    over = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -57,7 +58,7 @@ def api() -> Iterator[Api]:
             headers = {name.lower(): value for name, value in self.headers.items()}
             made.asked.append((self.path, headers, body))
             say = json.loads(body).get("say") if body else ""
-            if say in ("stream", "break", "slow"):
+            if say in ("stream", "break", "slow", "stall"):
                 self.stream(say)
             elif say == "redirect":
                 self.send_response(302)
@@ -89,6 +90,8 @@ def api() -> Iterator[Api]:
                 self.wfile.flush()
                 if say == "slow":
                     time.sleep(0.1)
+                if say == "stall":  # after the first
+                    over.wait()
             if say == "break":
                 self.close_connection = True
                 return
@@ -102,5 +105,6 @@ def api() -> Iterator[Api]:
     made.url = f"http://127.0.0.1:{server.server_port}"
     threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     yield made
+    over.set()
     server.shutdown()
     server.server_close()

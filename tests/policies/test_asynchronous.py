@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -200,7 +201,8 @@ def test_a_policy_on_another_machine_goes_through_the_same() -> None:
 
 def test_a_server_that_is_gone_ends_the_run_and_stalls_nobody() -> None:
     with listening(foreign(lambda *_: None)) as address:
-        policy = RemotePolicy.find(f"{address}?execute=6&patience=0.3&timeout=0.3")
+        found = RemotePolicy.find(f"{address}?execute=6")
+    policy = RemotePolicy(replace(found.spec, patience=0.3, timeout=0.3))
     controller = live_controller(policy, LIVE)
     controller.begin(0, np.random.default_rng(0), 0.0)
     assert not controller.decided(0, np.zeros(1, np.float32))

@@ -6,7 +6,6 @@ Servers that are slightly wrong are in `tests/inputs/servers.py`.
 from __future__ import annotations
 
 import re
-import socket
 import threading
 import time
 import urllib.request
@@ -15,7 +14,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -326,12 +324,15 @@ def test_actions_that_are_all_the_same_are_told() -> None:
 def test_a_server_that_starts_anew_in_the_middle_is_waited_for(stations) -> None:
     """It is away for a second; the question is asked again of the one that comes."""
     chunks = ChunkServer(ChunkPolicy(spec(stations)), stations, "abc")
-    with served(chunks) as address:
-        controller = RemotePolicy.find(address).controller(stations)
-        controller.begin(0, np.random.default_rng(0), 0.0)
-    with later(chunks, urlsplit(address).port, 1.0):
-        observation = np.ones((1, stations.observation_size), np.float32)
-        assert controller.act(np.array([0]), observation, None).shape == (1, stations.action_size)
+    with bound("127.0.0.1", 0) as kept:  # from others, while nobody listens there
+        port = kept.getsockname()[1]
+        with served(chunks, port) as address:
+            controller = RemotePolicy.find(f"{address}?timeout=60").controller(stations)
+            controller.begin(0, np.random.default_rng(0), 0.0)
+        with later(chunks, port, 1.0):
+            observation = np.ones((1, stations.observation_size), np.float32)
+            acted = controller.act(np.array([0]), observation, None)
+    assert acted.shape == (1, stations.action_size)
 
 
 def test_a_server_that_stalls_is_a_fault_and_not_a_hang(stations) -> None:
@@ -372,15 +373,15 @@ def test_a_lost_connection_is_made_again(stations) -> None:
 
 
 def test_a_server_that_is_not_there_ends_the_run_and_is_waited_for(stations) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    address = f"ws://127.0.0.1:{port}?patience=0.3"
-    with pytest.raises(PolicyError, match="no policy's server"):
-        RemotePolicy.find(address)
-    policy = RemotePolicy(RemoteSpec(f"ws://127.0.0.1:{port}", patience=60.0))
-    controller = policy.controller(stations)
-    with later(ChunkServer(ChunkPolicy(spec(stations)), stations, ""), port, 0.5):
-        controller.begin(0, np.random.default_rng(0), 0.0)
+    with bound("127.0.0.1", 0) as kept:  # from others, while nobody listens there
+        port = kept.getsockname()[1]
+        address = f"ws://127.0.0.1:{port}?patience=0.3"
+        with pytest.raises(PolicyError, match="no policy's server"):
+            RemotePolicy.find(address)
+        policy = RemotePolicy(RemoteSpec(f"ws://127.0.0.1:{port}", patience=60.0))
+        controller = policy.controller(stations)
+        with later(ChunkServer(ChunkPolicy(spec(stations)), stations, ""), port, 0.5):
+            controller.begin(0, np.random.default_rng(0), 0.0)
 
 
 def test_another_policy_in_the_same_place_is_found_out(stations) -> None:

@@ -151,7 +151,7 @@ def test_idle_connections_take_no_threads_and_are_few(
 def test_a_handshake_that_does_not_arrive_ends_and_a_client_that_waits_does_not(
     chunks: ChunkServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "REQUEST_S", 0.2)
+    monkeypatch.setattr(limits, "REQUEST_S", 1.0)
     with served(chunks) as address, client.connect(address, compression=None) as waiting:
         waiting.recv(PATIENCE_S)
         where = urlsplit(address)

@@ -12,6 +12,8 @@ from pathlib import Path
 from enpire.safety.station import StationFile, load_station
 from enpire.simulation.process import READY
 
+LONG_S = 60.0  # more than a busy machine takes to end a station
+
 
 def written(folder: Path, name: str, driver: str, more: str = "") -> StationFile:
     """A station of the arm that tasks of the tests have."""
@@ -60,5 +62,8 @@ def simulated(station: StationFile, faults: str = "", seed: int = 0) -> Iterator
         assert process.stdout.readline().strip() == READY
         yield process
     finally:
-        process.kill()
-        process.communicate()
+        try:
+            process.communicate(timeout=LONG_S)  # without an owner it ends, and leaves nothing
+        finally:
+            process.kill()
+            process.wait()

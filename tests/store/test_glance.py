@@ -98,7 +98,7 @@ def test_who_is_killed_in_a_glance_keeps_no_writer_waiting(tmp_path: Path) -> No
     assert closing.is_alive(), "it waits for who glances"
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    closing.join(10.0)
+    closing.join(60.0)
     assert not closing.is_alive()
     assert _names(run.folder) == LEFT
     assert not check(run.folder).damage

@@ -151,7 +151,7 @@ def test_a_decision_says_when_it_was_made(ledger: Ledger) -> None:
     (found,) = ledger.decisions()
     assert before <= found.at <= time.time()
     assert found.numbers == {"wins": 2.0}
-    assert found.time.startswith(f"{datetime.now():%Y-}")
+    assert found.time.startswith(f"{datetime.fromtimestamp(found.at):%Y-}")
     with ledger.file.reading() as connection:
         connection.execute("UPDATE decisions SET numbers = '{}'")  # of an earlier version
     assert (ledger.decisions()[0].at, ledger.decisions()[0].time) == (0.0, "")

@@ -56,7 +56,7 @@ def test_a_batch_that_does_not_fill_is_recorded_in_time(
     monkeypatch.setattr(run, "add_episodes", heard)
     with EpisodeWriter(run, batch=100, linger_s=0.01) as writer:
         writer.put([episode("a")])
-        assert recorded.wait(10.0)
+        assert recorded.wait(60.0)
         assert len(run.ledger.episodes()) == 1
 
 
@@ -74,7 +74,7 @@ def test_put_does_not_wait_for_the_disk(run: Run, monkeypatch: pytest.MonkeyPatc
     add = run.add_episodes
 
     def slow(episodes: list[Episode], intervals: list[Interval]) -> None:
-        disk.wait(10.0)
+        disk.wait(60.0)
         add(episodes, intervals)
 
     monkeypatch.setattr(run, "add_episodes", slow)

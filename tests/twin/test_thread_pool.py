@@ -22,7 +22,7 @@ def test_without_threads_only_who_helps_works() -> None:
 def test_threads_work_beside_who_put_the_call() -> None:
     pool, met = ThreadPool(2), threading.Event()
     pool.put(met.set)
-    assert met.wait(10.0)
+    assert met.wait(60.0)
 
 
 def test_threads_end_with_their_crew() -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from enpire.drivers.ros2.shared_memory import remove_abandoned
 from enpire.errors import DriverError
 
 MISSING = (
@@ -64,6 +65,7 @@ class Spinning:
     def __init__(self, name: str, namespace: str, use_sim_time: bool) -> None:
         """Raises DriverError without rclpy."""
         rclpy = ros2()
+        remove_abandoned()
         self.context = rclpy.context.Context()
         rclpy.init(
             context=self.context, signal_handler_options=rclpy.signals.SignalHandlerOptions.NO
@@ -86,7 +88,7 @@ class Spinning:
         self._thread = threading.Thread(target=self._spin, name=f"ros2 {name}", daemon=True)
 
     def add(self, node: Any) -> None:
-        """Spin another node of the same context, too."""
+        """Spin another lifecycle node of the same context, too."""
         self._others.append(node)
         self._executor.add_node(node)
 
@@ -144,6 +146,10 @@ class Spinning:
         self._executor.shutdown()
         for node in (*self._others, self.node):
             node.destroy_node()
+            # These rclpy forgets: they would hold the node in the network until the process ends.
+            node._state_machine.destroy_when_not_in_use()
+            for waitable in tuple(node.waitables):  # action servers
+                waitable.destroy()
         self.context.try_shutdown()
 
     def _destroy(self, destroy: Callable[[], object]) -> None:

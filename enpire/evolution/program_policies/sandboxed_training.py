@@ -141,7 +141,7 @@ class SandboxedTraining:
 
     def _train(self, sandbox: Sandbox, said: dict[str, Any]) -> None:
         try:
-            with sandbox.start([python(), "-m", WORKER]) as self._process:
+            with sandbox.start([python(), "-m", "enpire.quick_start", WORKER]) as self._process:
                 self._process.stdin.write(json.dumps(said).encode() + b"\n")
                 self._process.stdin.flush()
                 line = self._process.stdout.readline(ANSWER)

@@ -113,7 +113,7 @@ def test_a_socket_that_is_not_shown_does_not_answer(at: Path) -> None:
 def test_a_line_without_end_is_not_read_for_ever(at: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tool_server, "LINE", 1000)
     with socket.socket(socket.AF_UNIX) as client:
-        client.settimeout(20.0)
+        client.settimeout(60.0)
         client.connect(str(at))
         client.sendall(b"x" * 2000)
         assert client.recv(1) == b"", "the connection is closed"
@@ -124,7 +124,7 @@ def test_no_more_than_a_few_connections_at_once(at: Path) -> None:
     try:
         for client in clients:
             client.connect(str(at))
-        clients[-1].settimeout(20.0)
+        clients[-1].settimeout(60.0)
         assert clients[-1].recv(1) == b""
     finally:
         for client in clients:

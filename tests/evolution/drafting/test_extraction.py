@@ -75,7 +75,6 @@ def test_no_link_is_followed(workspace: Path, tmp_path: Path) -> None:
         extract(workspace, "mine")
 
 
-@pytest.mark.timeout(20)
 def test_nothing_is_waited_for(workspace: Path) -> None:
     os.mkfifo(workspace / "mine" / "pipe.txt")
     assert "no plain file" in extract(workspace, "mine").left[0]

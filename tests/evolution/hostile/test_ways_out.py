@@ -25,7 +25,7 @@ TOOL = {"name": "look", "input_schema": {"type": "object", "properties": {"url":
 CLIENT = """
 import http.client, json, socket, sys, threading
 given = json.loads(sys.argv[1])
-c = http.client.HTTPConnection("127.0.0.1", 8791, timeout=20)
+c = http.client.HTTPConnection("127.0.0.1", 8791, timeout=60)
 body = given["body"] if isinstance(given["body"], str) else json.dumps(given["body"])
 c.request(given["method"], given["target"], body or None, given["headers"])
 answer = c.getresponse()
@@ -67,7 +67,7 @@ class Way:
 
     def settled(self, count: int) -> list[Usage]:
         """What was recorded, once it is so much."""
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while len(self.used) < count:
             assert time.monotonic() < end
             time.sleep(0.01)

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from enpire.errors import UsageError
 from enpire.rollout.fleet.recovery import HelpCall, Recovery
+from tests.processes import LONG_S, gone, waiting
 
-LONG = 60.0  # a test that waits so long has failed [s]
 
-
-def helped(command: str, limit_s: float = LONG) -> HelpCall:
+def helped(command: str, limit_s: float = LONG_S) -> HelpCall:
     with Recovery(command, limit_s, "pick_cube") as recovery:
         recovery.call(3, "cube lost; 'off' the bench")
         assert recovery.under_way
-        (found,) = recovery.take_ended(LONG)
+        (found,) = recovery.take_ended(LONG_S)
         assert not recovery.under_way
     return found
 
@@ -52,7 +48,7 @@ def test_a_command_that_takes_too_long_ends_with_all_that_it_started(tmp_path: P
 
 def test_what_is_under_way_at_the_end_is_ended(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
-    with Recovery(f"echo $$ > {pid}.new; mv {pid}.new {pid}; sleep 600", LONG, "t") as recovery:
+    with Recovery(f"echo $$ > {pid}.new; mv {pid}.new {pid}; sleep 600", LONG_S, "t") as recovery:
         recovery.call(0, "")
         assert any(pid.exists() for _ in waiting())
         assert recovery.take_ended() == []
@@ -61,25 +57,4 @@ def test_what_is_under_way_at_the_end_is_ended(tmp_path: Path) -> None:
 
 def test_an_empty_command_is_refused() -> None:
     with pytest.raises(UsageError, match="--recover is empty"):
-        Recovery(" ", LONG, "t")
-
-
-def waiting() -> Iterator[None]:
-    """Now and again, for as long as a test waits."""
-    end = time.monotonic() + LONG
-    while time.monotonic() < end:
-        yield
-        time.sleep(0.01)
-
-
-def gone(pid: int) -> bool:
-    """Whether a process has ended, or does so soon; one that nobody has waited for has too."""
-    for _ in waiting():
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-        if state == "Z":
-            return True
-    os.kill(pid, 9)
-    return False
+        Recovery(" ", LONG_S, "t")
