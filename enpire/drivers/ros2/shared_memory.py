@@ -9,9 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 FOLDER = Path("/dev/shm")
-LOCK = re.compile(
-    r"(fastdds_[0-9a-f]{16})_el"
-)  # beside a segment; its owner holds it while it lives
+LOCK = re.compile(r"(fastdds_[0-9a-f]{16})_el")  # of a segment: its owner holds it while it lives
 YOUNG_S = 10.0  # whoever made a younger one may be about to lock it
 
 
