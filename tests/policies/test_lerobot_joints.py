@@ -6,13 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
-from enpire.environment import load_task
+from enpire.environment import Job, build_stations, load_task
 from enpire.environment.core.motors import Motors
 from enpire.packs import find
 from enpire.policies import LeRobotPolicy
+from enpire.policies.lerobot import folder
 from enpire.policies.lerobot.model import LeRobotModel
-from enpire.types import Float32Array
+from enpire.types import Float32Array, Purpose
 from tests.policies.lerobots import folder_of
 
 CAMERAS, SIZE = ("front", "side"), 64
@@ -57,3 +59,24 @@ def test_a_policy_is_shown_degrees_and_answers_in_them(motors: Motors, tmp_path:
     model.units = motors
     ours = model.chunks(seen, "", [0, 0], pictures=pictures)
     np.testing.assert_allclose(ours, motors.actions(theirs), atol=1e-6)
+
+
+@pytest.mark.medium
+def test_without_pictures_joints_are_its_state_and_the_rest_is_an_environments(
+    tmp_path: Path,
+) -> None:
+    stations = build_stations("pick_cube@joints", 1, threads=1)
+    rest = stations.observation_size - 6
+    policy = LeRobotPolicy.read(folder_of("act", tmp_path / "act", 6, 6, environment=rest))
+    controller = policy.controller(stations)
+    stations.begin(0, Job(3, Purpose.EVALUATION, controller, "policy"))
+    while not (done := stations.tick()):
+        pass
+    seen = torch.from_numpy(done[0].observations[None, :1])
+    model = policy.model()
+    model.units = Motors.of(stations.task)
+    batch = model.batch(seen, "")
+    assert model.units is not None
+    joints = model.units.positions(seen[:, -1, :6].numpy())
+    np.testing.assert_allclose(batch[folder.STATE], joints)
+    np.testing.assert_allclose(batch[folder.ENVIRONMENT], seen[:, -1, 6:])

@@ -69,6 +69,12 @@ class Motors:
         theirs: FloatArray = (ours.astype(np.float64) - self.offset) / np.array(self.factor)
         return theirs.astype(np.float32)
 
+    def theirs(self, observations: Float32Array) -> Float32Array:
+        """Return observations (..., obs) whose first entries are axes, with these as theirs."""
+        axes = len(self.keys)
+        seen = self.positions(observations[..., :axes]), observations[..., axes:]
+        return np.concatenate(seen, axis=-1)
+
     def shown(self, theirs: Float32Array) -> Float32Array:
         """Return joints and grippers (..., axes) as a task shows them, of theirs."""
         ours: FloatArray = np.array(self.offset) + np.array(self.factor) * theirs

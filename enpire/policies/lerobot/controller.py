@@ -130,7 +130,7 @@ class LeRobotController(SeeingController):
         felt = self.felt(seen)
         if self._familiar is not None:
             middle, spread = self._familiar
-            newest = felt[:, -1] if self._units is None else self._units.positions(felt[:, -1])
+            newest = felt[:, -1] if self._units is None else self._units.theirs(felt[:, -1])
             self.watch.shown(np.abs(newest - middle) / np.maximum(spread, LEAST))
         chunks: Float32Array = self._infer(felt, seeds, pictures=self.shown(states))
         self.watch.count(chunks[:, : self.spec.execute])

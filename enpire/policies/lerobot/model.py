@@ -111,7 +111,7 @@ class LeRobotModel:
         if self.cameras and pictures is None:
             raise PolicyError("a policy that sees was asked without pictures")
         if self.units is not None:
-            history = torch.from_numpy(self.units.positions(history.numpy()))
+            history = torch.from_numpy(self.units.theirs(history.numpy()))
         successive = self.config.observation_delta_indices is not None
         batch: dict[str, Any] = {"task": [told] * len(history)}
         for name, entries in self._parts.items():

@@ -22,9 +22,9 @@ class OwnUnits:
     low: tuple[float, ...]
     high: tuple[float, ...]
 
-    def positions(self, ours: Float32Array) -> Float32Array:
+    def theirs(self, observations: Float32Array) -> Float32Array:
         """Return what is shown, which is in its own units already."""
-        return ours
+        return observations
 
     def actions(self, theirs: Float32Array) -> Float32Array:
         """Return actions (..., act), in [-1, 1], of its own."""
