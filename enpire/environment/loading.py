@@ -120,7 +120,7 @@ class Order:
     images: int = 0
     world: str = ""
     vary_looks: bool = False
-    demonstrator: str = ""  # a file that shows how it is done there (`gym_worker.script_of`)
+    demonstrator: str = ""  # a file that shows how it is done there (`gym_worker.making.script_of`)
 
 
 def open_stations(order: Order, stations: int, threads: int = 0) -> StationBackend:

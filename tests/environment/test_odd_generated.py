@@ -8,7 +8,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enpire.environment.gym_bridge.gym_worker import HZ, RATES, Single, Unsuitable, rate
+from enpire.environment.gym_bridge.gym_worker.environments import Single
+from enpire.environment.gym_bridge.gym_worker.spaces import HZ, RATES, rate
+from enpire.environment.gym_bridge.gym_worker.words import Unsuitable
 from tests.environment.odd import Odd
 
 MANY = settings(max_examples=150, deadline=None)

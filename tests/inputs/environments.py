@@ -33,8 +33,10 @@ from gymnasium.spaces import (
 )
 
 from enpire.environment import Job, RandomActions
-from enpire.environment.gym_bridge import episode_signs, gym_process, gym_stations, gym_worker
+from enpire.environment.gym_bridge import episode_signs, gym_process, gym_stations
 from enpire.environment.gym_bridge.gym_stations import GymStations
+from enpire.environment.gym_bridge.gym_worker import environments, making, serving, spaces
+from enpire.environment.gym_bridge.gym_worker.success import SAYS
 from enpire.types import FAULT, Outcome, Purpose
 from tests.environment.odd import Odd
 from tests.inputs.entry import INVALID, REFUSED, TAKEN, TOLD, Input
@@ -51,13 +53,13 @@ class Worker:
 
     def __init__(self, env_id: str, stations: int, python: str, key: str = "", *_: str) -> None:
         self.about: dict[str, Any] = {}
-        self._keys = (key,) if key else gym_worker.SAYS
+        self._keys = (key,) if key else SAYS
 
     def started(self) -> None:
         try:
-            self._env = gym_worker.Single(type(self).make(), self._keys)
+            self._env = environments.Single(type(self).make(), self._keys)
         except Exception as error:
-            raise gym_process.worker_error("odd", gym_worker.failed(error)) from error
+            raise gym_process.worker_error("odd", serving.failed(error)) from error
         self.about = json.loads(json.dumps(self._env.about))
 
     def ask(self, seeds: dict, actions: dict, scripted: list) -> None:
@@ -67,7 +69,7 @@ class Worker:
         try:
             came = self._env.tick(*self._asked)
         except Exception as error:
-            raise gym_process.worker_error("odd", gym_worker.failed(error)) from error
+            raise gym_process.worker_error("odd", serving.failed(error)) from error
         return {
             row: (json.loads(json.dumps(told)), np.asarray(seen, "<f8"))
             for row, (told, seen) in came.items()
@@ -106,7 +108,7 @@ def several(make: Callable[[], Any]) -> tuple[str, str]:
     gym_stations.GymWorker = type("Here", (Worker,), {"make": staticmethod(make)})
     for module in (episode_signs, gym_stations):
         module.LOG.addHandler(handler)
-    short = [patch.object(module, "LONGEST", SHORT) for module in (gym_worker, episode_signs)]
+    short = [patch.object(module, "LONGEST", SHORT) for module in (environments, episode_signs)]
     try:
         for each in short:
             each.start()
@@ -174,9 +176,9 @@ def asked(name: str, query: str, words: str, ends: str = REFUSED) -> Input:
 
     def give(_: Path) -> tuple[str, str]:
         try:
-            return TAKEN, repr(gym_worker.arguments(query))
+            return TAKEN, repr(making.arguments(query))
         except Exception as error:
-            raise gym_process.worker_error("odd", gym_worker.failed(error)) from error
+            raise gym_process.worker_error("odd", serving.failed(error)) from error
 
     return Input(f"?{name}", give, words, ends)
 
@@ -747,5 +749,5 @@ ALL = (*KNOWN, *MORE)
 
 def acted(_: Path) -> list[float]:
     """What a whole-numbered environment is given for the shares of its range."""
-    spaces = gym_worker.Spaces(TWO, Box(0, 3, (1,), np.int64))
-    return [spaces.scaled(np.array([share]))[0] for share in (-1, -0.5, 0.2, 0.9, 1)]
+    declared = spaces.Spaces(TWO, Box(0, 3, (1,), np.int64))
+    return [declared.scaled(np.array([share]))[0] for share in (-1, -0.5, 0.2, 0.9, 1)]

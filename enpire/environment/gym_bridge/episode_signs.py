@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from enpire.environment.gym_bridge.gym_worker import LONGEST
+from enpire.environment.gym_bridge.gym_worker.environments import LONGEST
 from enpire.environment.gym_bridge.success_rule import GymEpisode
 from enpire.types import Flags, Float32Array, FloatArray, Outcome, Verdict
 

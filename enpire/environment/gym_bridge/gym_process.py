@@ -15,7 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from enpire.child_environment import child_environment
-from enpire.environment.gym_bridge import gym_worker
+from enpire.environment.gym_bridge.gym_worker import messages
+from enpire.environment.gym_bridge.gym_worker.words import printable
 from enpire.errors import EnpireError, EnvironmentFault, UsageError
 from enpire.json_text import loads
 from enpire.packs.finder import GYM
@@ -25,9 +26,9 @@ from enpire.types import FloatArray
 START_S, ANSWER_S, END_S = 300.0, 60.0, 5.0
 LEAVE_S = 30.0  # for one that has hung up, until its exit code is there
 LARGEST = 2**30  # bytes of a message: what is longer is none
-WORKER = Path(gym_worker.__file__)
+WORKER = Path(messages.__file__).parent
 
-Came = gym_worker.Came
+Came = messages.Came
 
 
 class LostEnvironment(EnvironmentFault):
@@ -61,12 +62,12 @@ class Connection(Protocol):
 
 
 class GymWorker:
-    """An environment in a process with an interpreter of its own, `gym_worker.py` at its end."""
+    """An environment in a process with an interpreter of its own, `gym_worker` at its end."""
 
     def __init__(
         self, env_id: str, stations: int, python: str, key: str = "", script: str = ""
     ) -> None:
-        """Start it; its first message is `about`. key, script: as `gym_worker.make` takes them."""
+        """Start it; its first message is `about`. key, script: as `making.make` takes them."""
         self.about: dict[str, Any] = {}
         self._env_id, self._python = env_id, python
         self._asked: list[int] = []
@@ -104,7 +105,7 @@ class GymWorker:
         told = {"seeds": list(seeds.items()), "rows": list(actions), "scripted": scripted}
         array = np.array(list(actions.values()))
         try:
-            gym_worker.send(self._process.stdin, told, array)  # type: ignore[arg-type]
+            messages.send(self._process.stdin, told, array)  # type: ignore[arg-type]
         except BrokenPipeError:
             raise self._dead() from None
 
@@ -131,7 +132,7 @@ class GymWorker:
     def _receive(self, limit: float) -> tuple[dict[str, Any], FloatArray]:
         """Return its next message, within `limit` seconds."""
         end = time.monotonic() + limit
-        text, data = gym_worker.LENGTHS.unpack(self._read(gym_worker.LENGTHS.size, end))
+        text, data = messages.LENGTHS.unpack(self._read(messages.LENGTHS.size, end))
         if text + data > LARGEST:
             raise self._nonsense()
         body = self._read(text + data, end)
@@ -184,7 +185,7 @@ class GymWorker:
         self._said.seek(0)
         text = self._said.read().decode(errors="replace").strip()
         lines = [line for line in text.splitlines() if any(map(str.isalnum, line))]
-        return f"; its last words: {gym_worker.printable(lines[-1])}" if lines else ""
+        return f"; its last words: {printable(lines[-1])}" if lines else ""
 
 
 def worker_error(env_id: str, told: dict[str, Any]) -> EnpireError:

@@ -95,7 +95,7 @@ class GymStations:
         """Stations of `gym:ENV_ID`, in workers of this interpreter or of `python`.
 
         success: see `SuccessRule.read`. demonstrator: a file that shows how it is done, see
-        `gym_worker.script_of`; it runs in the workers.
+        `making.script_of`; it runs in the workers.
 
         Raises:
             UsageError: no such environment or rule, or one that cannot be a station.

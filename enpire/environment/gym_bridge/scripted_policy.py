@@ -19,7 +19,9 @@ from enpire.environment.control.sensing import Readings
 from enpire.environment.core.faults import where
 from enpire.environment.core.policy_watch import PolicyWatch
 from enpire.environment.core.station_backend import StationBackend, Tasked
-from enpire.environment.gym_bridge.gym_worker import Acts, Unsuitable, script_of, short
+from enpire.environment.gym_bridge.gym_worker.environments import Acts
+from enpire.environment.gym_bridge.gym_worker.making import script_of
+from enpire.environment.gym_bridge.gym_worker.words import Unsuitable, short
 from enpire.errors import PolicyError, UsageError, error_text
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from enpire.environment.core.jobs import Job
-from enpire.environment.gym_bridge import gym_worker
+from enpire.environment.gym_bridge.gym_worker import environments
+from enpire.environment.gym_bridge.gym_worker.success import SAYS
 from enpire.errors import UsageError
 from enpire.types import FAULT, Float32Array, Outcome, Predicate, Verdict
 
@@ -113,7 +114,7 @@ class SuccessRule:
         return _verdict_on(Predicate("success", said, 1, ""), self._earlier(running))
 
     def _silent(self, running: GymEpisode) -> str:
-        keys = self.key or ", ".join(gym_worker.SAYS)
+        keys = self.key or ", ".join(SAYS)
         if running.passed is not None:
             return (
                 f"{self.name} says success at step {running.passed + 1} and nothing at its last: "
@@ -129,9 +130,9 @@ class SuccessRule:
     def _earlier(self, running: GymEpisode) -> str:
         if self.kind != "last":
             return ""
-        if running.passed is None and len(running.rewards) >= gym_worker.LONGEST:
+        if running.passed is None and len(running.rewards) >= environments.LONGEST:
             return (
-                f" at step {gym_worker.LONGEST}, where it was cut off (its environment does not "
+                f" at step {environments.LONGEST}, where it was cut off (its environment does not "
                 "end: a TimeLimit does)"
             )
         if running.passed is None:
