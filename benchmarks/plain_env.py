@@ -91,7 +91,7 @@ class PlainEnv(gymnasium.Env[Any, Float32Array]):
         self._sensors = Sensors(
             self._control, self.task.tracked, self.task.noise, stations.sensors.periods
         )
-        self._pictures = Pictures(one.model, images) if images else None
+        self._pictures = PlainPictures(one.model, images) if images else None
         if self._pictures is not None:
             space = gymnasium.spaces.Box(0, 255, self._pictures.shape, np.uint8)
             both: dict[str, gymnasium.Space[Any]] = {
@@ -145,7 +145,7 @@ class PlainEnv(gymnasium.Env[Any, Float32Array]):
         return {"state": seen, "pictures": self._pictures.take(self._one.data)}
 
 
-class Pictures:
+class PlainPictures:
     """A picture of each camera that stands in the world."""
 
     def __init__(self, model: mujoco.MjModel, size: int) -> None:
