@@ -12,7 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from enpire.environment import Controller, Job, Readings
+from enpire.environment import Controller, Job, Readings, build_stations
 from enpire.environment.gym_bridge.gym_stations import GymStations
 from enpire.errors import PolicyError
 from enpire.policies import LeRobotPolicy, load, metadata
@@ -307,6 +307,14 @@ def test_it_acts_where_an_environment_shows_both(
     place, goal, near = episode.observations.T
     np.testing.assert_allclose(goal - place, near, atol=1e-6)
     stations.close()
+
+
+def test_it_is_refused_where_a_task_shows_no_such_state(tmp_path: Path) -> None:
+    stations = build_stations("pick_cube", 1, threads=1)
+    size = stations.observation_size
+    path = folder_of("act", tmp_path / "act", 2, stations.action_size, environment=size - 2)
+    with pytest.raises(PolicyError, match=r"2 entries as observation\.state and"):
+        LeRobotPolicy.read(path).controller(stations)
 
 
 def test_it_is_refused_where_an_environment_shows_something_else(

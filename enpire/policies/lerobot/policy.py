@@ -106,9 +106,11 @@ class LeRobotPolicy:
         """
         if not isinstance(stations, DeclaredSpaces):
             return self
-        if folder.shapes(self.files).apart:
+        if folder.shapes(self.files).state:
             _require_parts(stations.observation_keys)
         own = OwnUnits(stations.action_low, stations.action_high)
+        if (self.spec.low, self.spec.high) == (own.low, own.high):
+            return self
         known = folder.action_extent(self.files)
         if known is None or (set(own.low), set(own.high)) == ({-1.0}, {1.0}):
             return self
@@ -139,7 +141,8 @@ class LeRobotPolicy:
         shown = seen_there(stations, self.spec.cameras, self.spec.size)
         model = self.fitted(stations).model()
         if isinstance(stations, Tasked):
-            model.units = Motors.of(stations.task)
+            model.units = motors = Motors.of(stations.task)
+            _require_state(folder.shapes(self.files).state, motors, stations.name)
         dataset = folder.trained_on(self.files)
         if dataset and stations.name.removesuffix(AT_JOINTS) not in dataset:
             LOG.warning(
@@ -160,6 +163,16 @@ class LeRobotPolicy:
             )
         observation = mask.observation or self.spec.observation
         return ChunkedModel(model, self.spec, instruction, observation).sampler(mask)
+
+
+def _require_state(state: int, motors: Motors | None, task: str) -> None:
+    """Raise PolicyError for a state beside an environment's that a task does not show so."""
+    if state and (motors is None or state != len(motors.keys)):
+        shows = f"{len(motors.keys)} joints first" if motors else "all it shows as either"
+        raise PolicyError(
+            f"it takes {state} entries as {folder.STATE} and others as {folder.ENVIRONMENT}; "
+            f"{task} shows {shows}: choose a policy made for it"
+        )
 
 
 def _require_parts(keys: tuple[str, ...]) -> None:
