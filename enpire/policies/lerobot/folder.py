@@ -39,7 +39,6 @@ class Shapes:
     # observation, action: entries; observation is 0 where it takes no state
     observation: int
     action: int
-    state: int  # first entries of an observation that are its state; 0: both states are all of it
     cameras: tuple[str, ...] = ()  # that it looks through, by the names that stations have for them
     size: int = 0  # of each picture, as wide as high [px]
 
@@ -144,14 +143,13 @@ def shapes(files: Files) -> Shapes:
     seen_by = {name: shape[0] for name, shape in sizes.items()}
     apart = len(set(seen_by.values())) > 1
     width = sum(seen_by.values()) if apart else max(seen_by.values(), default=0)
-    state = seen_by[STATE] if apart else 0
     with _as_lerobot_writes(PROCESSORS[0]):
         require_statistics(files, PROCESSORS[0], before, seen_by)
         require_steps(PROCESSORS[0], before, {n: modes.get(seen[n][0]) for n in seen_by})
     with _as_lerobot_writes(PROCESSORS[1]):
         require_statistics(files, PROCESSORS[1], after, {ACTION: int(action)})
         require_steps(PROCESSORS[1], after, {ACTION: modes.get("ACTION")})
-    return Shapes(kind, width, int(action), state, cameras, size)
+    return Shapes(kind, width, int(action), cameras, size)
 
 
 def action_extent(files: Files) -> tuple[FloatArray, FloatArray] | None:

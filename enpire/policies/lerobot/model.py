@@ -114,7 +114,7 @@ class LeRobotModel:
             history = torch.from_numpy(self.units.theirs(history.numpy()))
         successive = self.config.observation_delta_indices is not None
         batch: dict[str, Any] = {"task": [told] * len(history)}
-        for name, entries in self._parts.items():
+        for name, entries in self.parts.items():
             seen = history[..., entries]
             batch[name] = seen if successive else seen[:, -1]
         for name, feature in self.config.input_features.items():
@@ -220,16 +220,18 @@ class LeRobotModel:
 
         None if its preprocessor has no statistics of it.
         """
-        known = [_statistics(self.before.steps, name) for name in self._parts]
-        if not known or any(each is None for each in known):
+        parts = self.parts
+        found = [_statistics(self.before.steps, name) for name in parts]
+        if not found or slice(None) in parts.values():
+            return next(iter(found), None)
+        known = [each for each in found if each is not None]
+        if len(known) < len(found):
             return None
-        if len({(entries.start, entries.stop) for entries in self._parts.values()}) == 1:
-            return known[0]
-        middles, spreads = zip(*(each for each in known if each is not None), strict=True)
+        middles, spreads = zip(*known, strict=True)
         return np.hstack(middles), np.hstack(spreads)
 
     @property
-    def _parts(self) -> dict[str, slice]:
+    def parts(self) -> dict[str, slice]:
         """See `folder.parts`."""
         features = self.config.input_features
         return folder.parts({name: tuple(each.shape) for name, each in features.items()})

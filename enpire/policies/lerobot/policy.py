@@ -99,15 +99,9 @@ class LeRobotPolicy:
         return replace(policy, spec=replace(policy.spec, low=said.low, high=said.high))
 
     def fitted(self, stations: StationBackend) -> Self:
-        """The policy as it acts at these stations: in an environment's own units, if its are.
-
-        Raises:
-            PolicyError: it splits an observation otherwise than the environment does.
-        """
+        """The policy as it acts at these stations: in an environment's own units, if its are."""
         if not isinstance(stations, DeclaredSpaces):
             return self
-        if folder.shapes(self.files).state:
-            _require_parts(stations.observation_keys)
         own = OwnUnits(stations.action_low, stations.action_high)
         if (self.spec.low, self.spec.high) == (own.low, own.high):
             return self
@@ -141,8 +135,8 @@ class LeRobotPolicy:
         shown = seen_there(stations, self.spec.cameras, self.spec.size)
         model = self.fitted(stations).model()
         if isinstance(stations, Tasked):
-            model.units = motors = Motors.of(stations.task)
-            _require_state(folder.shapes(self.files).state, motors, stations.name)
+            model.units = Motors.of(stations.task)
+        _require_parts(model, stations)
         dataset = folder.trained_on(self.files)
         if dataset and stations.name.removesuffix(AT_JOINTS) not in dataset:
             LOG.warning(
@@ -165,22 +159,19 @@ class LeRobotPolicy:
         return ChunkedModel(model, self.spec, instruction, observation).sampler(mask)
 
 
-def _require_state(state: int, motors: Motors | None, task: str) -> None:
-    """Raise PolicyError for a state beside an environment's that a task does not show so."""
-    if state and (motors is None or state != len(motors.keys)):
-        shows = f"{len(motors.keys)} joints first" if motors else "all it shows as either"
+def _require_parts(model: LeRobotModel, stations: StationBackend) -> None:
+    """Raise PolicyError for a state beside an environment's that stations do not show so."""
+    state = model.parts.get(folder.STATE, slice(None)).stop
+    if state is None:  # each is all of an observation
+        return
+    takes = f"it takes {state} entries as {folder.STATE} and others as {folder.ENVIRONMENT}"
+    if isinstance(stations, DeclaredSpaces) and stations.observation_keys != PARTS:
         raise PolicyError(
-            f"it takes {state} entries as {folder.STATE} and others as {folder.ENVIRONMENT}; "
-            f"{task} shows {shows}: choose a policy made for it"
-        )
-
-
-def _require_parts(keys: tuple[str, ...]) -> None:
-    """Raise PolicyError where these are not what LeRobot splits an observation by."""
-    if keys != PARTS:
-        raise PolicyError(
-            f"it takes a {folder.STATE} beside an {folder.ENVIRONMENT}, which LeRobot makes of "
-            f"{' and '.join(PARTS)}; the environment's observation has "
-            f"{', '.join(keys) or 'no keys'}: ask it for others, as with "
+            f"{takes}, which LeRobot makes of {' and '.join(PARTS)}; the environment's observation "
+            f"has {', '.join(stations.observation_keys) or 'no keys'}: ask it for others, as with "
             "?obs_type=environment_state_agent_pos"
         )
+    joints = len(model.units.keys) if isinstance(model.units, Motors) else 0
+    if isinstance(stations, Tasked) and state != joints:
+        shows = f"{joints} joints first" if joints else "all it shows as either"
+        raise PolicyError(f"{takes}; {stations.name} shows {shows}: choose a policy made for it")
