@@ -30,6 +30,7 @@ from enpire.policies import (
     LeRobotPolicy,
     ObservationMask,
     PictureSpec,
+    Policy,
     base_of,
     eyes,
 )
@@ -39,27 +40,37 @@ BLOCK = 64  # moments that are asked about at a time
 CHUNKS = "chunks"
 
 
-def standing(name: str, given: RecipeInputs, kinds: Mapping[str, type[Base]] = BASES) -> Base:
-    """The policy that the recipe `name` can stand on: the incumbent, or what it stands on itself.
+def base_among(name: str, policy: Policy | None, kinds: Mapping[str, type[Base]] = BASES) -> Base:
+    """The policy that the recipe `name` can stand on: this one, or what it stands on itself.
 
     Raises:
-        RecipeError: it is of no kind among `kinds`, or does not see what policies see here.
+        RecipeError: It is of no kind among `kinds`.
     """
-    base = base_of(given.incumbent)
+    base = base_of(policy)
     for kind in kinds.values():
         if isinstance(base, kind):
-            if isinstance(base, LeRobotPolicy) and sets_joints(given.spec.task):
-                raise RecipeError(
-                    f"{name}: a policy of LeRobot's that sets joints is not stood on; --recipe "
-                    "finetune teaches it"
-                )
-            _require_eyes(name, base, given)
             return base
     found = f"the incumbent is of kind {base.kind!r}" if base else "there is none"
     raise RecipeError(
         f"{name} stands on a policy of kind {', '.join(kinds)}, and {found}: "
         "begin with --policy, or with a first recipe that makes one"
     )
+
+
+def standing(name: str, given: RecipeInputs, kinds: Mapping[str, type[Base]] = BASES) -> Base:
+    """As `base_among` of the incumbent, which also has to see what policies see here.
+
+    Raises:
+        RecipeError: It is of no kind among `kinds`, sets joints, or sees otherwise.
+    """
+    base = base_among(name, given.incumbent, kinds)
+    if isinstance(base, LeRobotPolicy) and sets_joints(given.spec.task):
+        raise RecipeError(
+            f"{name}: a policy of LeRobot's that sets joints is not stood on; --recipe "
+            "finetune teaches it"
+        )
+    _require_eyes(name, base, given)
+    return base
 
 
 def _require_eyes(name: str, base: Base, given: RecipeInputs) -> None:

@@ -38,7 +38,7 @@ from enpire.improvement.collection import Collection
 from enpire.improvement.settings import configured
 from enpire.packs.finder import unknown
 from enpire.packs.modules import import_file
-from enpire.policies import ChunkPolicy, ChunkSpec, LeRobotPolicy, PictureSpec, Policy, base_of
+from enpire.policies import ChunkSpec, LeRobotPolicy, PictureSpec, Policy, base_of
 from enpire.policies.kinds import KINDS
 from enpire.policies.levels import require_levels
 from enpire.real_path import real_path
@@ -121,6 +121,14 @@ class Collector(Protocol):
         """
 
 
+@runtime_checkable
+class Particular(Protocol):
+    """A recipe that improves policies of some kinds only; without it any policy is tried."""
+
+    def require_policy(self, policy: Policy | None) -> None:
+        """Raise RecipeError unless it can improve this policy, before a robot moves for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class ConfiguredRecipe:
     """A recipe with its settings, and what policies that it makes are recorded with."""
@@ -167,6 +175,12 @@ class ConfiguredRecipe:
         """As `Collector.require`; any stations will do for who collects nothing of its own."""
         if isinstance(self.recipe, Collector):
             self.recipe.require(stations)
+
+    def require_policy(self, policy: Policy | None) -> None:
+        """As `Particular.require_policy`; any policy will do for a recipe that does not say."""
+        if isinstance(self.recipe, Particular):
+            with self._blamed():
+                self.recipe.require_policy(policy)
 
     def collect(self, asked: Collection) -> Iterator[Job | None]:
         """As `Collector.collect`; whatever goes wrong in it is a RecipeError.
@@ -217,23 +231,6 @@ def _raises(at: traceback.FrameSummary, source: str) -> bool:
     return at.filename == source and (at.line or "").startswith("raise")
 
 
-def required(name: str, given: RecipeInputs) -> ChunkPolicy:
-    """The incumbent, for the recipe `name`, which improves chunk policies only.
-
-    Raises:
-        RecipeError: there is none, or it is of another kind.
-    """
-    incumbent = given.incumbent
-    if incumbent is None:
-        raise RecipeError(f"{name} improves a policy: start with another recipe, such as bc")
-    if not isinstance(incumbent, ChunkPolicy):
-        raise RecipeError(
-            f"{name} improves policies of kind {ChunkPolicy.kind!r}; the incumbent is of kind "
-            f"{incumbent.kind!r}: choose another recipe, or begin with --first-recipe.policy chunk"
-        )
-    return incumbent
-
-
 def latest(episodes: Sequence[Episode]) -> tuple[list[Episode], list[Episode]]:
     """The episodes that the latest round collected, and all from before; no empty ones."""
     some = [episode for episode in episodes if len(episode)]
@@ -246,7 +243,13 @@ def latest(episodes: Sequence[Episode]) -> tuple[list[Episode], list[Episode]]:
 
 END = object()
 BEGINNINGS = "", "chunk", "flow"  # kinds of a first policy
-METHODS = ("improve", "collect", "require", "learner")  # that are called with one argument
+METHODS = (
+    "improve",
+    "collect",
+    "require",
+    "require_policy",
+    "learner",
+)  # that are called with one argument
 SIZES = ("history", "stride", "chunk", "hidden")  # of a policy's shape
 
 

@@ -135,7 +135,7 @@ def begin_loop(
     stations = stations_for(settings, backend)
     _require(settings, recipes, stations, asks)
     require_helper(settings, recipes, stations)
-    require_warm_start(settings, stations)
+    require_warm_start(settings, stations, recipes[1])
     if not foreign:
         _require_symmetry(settings)
     config = {"enpire": __version__, "loop": settings.values(), "budget": dict(start.limits)}

@@ -6,12 +6,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enpire.errors import UsageError
+from enpire.errors import RecipeError, UsageError
 from enpire.option_values import RANDOM
 from enpire.packs.finder import GYM, sets_joints
 
 if TYPE_CHECKING:
     from enpire.environment import StationBackend
+    from enpire.improvement.recipe import ConfiguredRecipe
     from enpire.policies import Policy
     from enpire.rollout.loop.settings import LoopSettings
     from enpire.store import Run
@@ -83,18 +84,27 @@ def _tracked(shown: str) -> bool:
         return next((tracked(e) for e in run.episodes(Purpose.DEMONSTRATION) if len(e)), False)
 
 
-def require_warm_start(settings: LoopSettings, stations: StationBackend) -> None:
+def require_warm_start(
+    settings: LoopSettings, stations: StationBackend, recipe: ConfiguredRecipe
+) -> None:
     """See whether a run can begin with them, before there is one.
+
+    recipe: the one that improves them first.
 
     Raises:
         StoreError, PolicyError: they are not there, or not for these stations.
+        UsageError: the recipe does not improve such a policy.
     """
     if settings.first.demonstrations_of:
         from enpire.rollout.collection.import_demonstrations import demonstrations
 
         demonstrations(Path(settings.first.demonstrations_of), stations)
     if settings.first.policy:
-        _fitting(settings.first.policy, stations)
+        policy = _fitting(settings.first.policy, stations)
+        try:
+            recipe.require_policy(policy)
+        except RecipeError as error:
+            raise UsageError(f"--policy {settings.first.policy}: {error}") from error
 
 
 def warm_start(run: Run, settings: LoopSettings, stations: StationBackend) -> None:

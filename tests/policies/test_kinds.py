@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
 from enpire.errors import PolicyError, RecipeError
-from enpire.improvement.recipe import RecipeInputs, required
+from enpire.improvement.recipe import find
 from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec, load, metadata
-from tests.store.samples import episode
 
 SPEC = ChunkSpec("t", observation=5, action=3, chunk=4, execute=2, hidden=(16,))
 
@@ -42,8 +43,24 @@ def test_a_file_that_cannot_be_read(said: dict[str, str], words: str) -> None:
         load(said, {})
 
 
-def test_a_recipe_for_one_kind_refuses_another() -> None:
+@pytest.mark.parametrize(
+    ("recipe", "improves"),
+    [
+        ("rlpd", "chunk"),
+        ("best_of_n", "chunk flow"),
+        ("residual_rl", "chunk flow"),
+        ("specialist", "chunk flow"),
+        ("dsrl", "chunk flow estimated"),
+        ("replay_bc", "chunk flow estimated"),
+        ("finetune", ""),
+        ("dagger", ""),
+    ],
+)
+def test_a_recipe_refuses_kinds_that_it_does_not_improve(recipe: str, improves: str) -> None:
     chunk, flow = ChunkPolicy(SPEC).eval(), FlowPolicy(FlowSpec.of(SPEC)).eval()
-    assert required("rlpd", RecipeInputs(SPEC, [episode("e", 3)], chunk, seed=0)) is chunk
-    with pytest.raises(RecipeError, match="of kind 'chunk'; the incumbent is of kind 'flow'"):
-        required("rlpd", RecipeInputs(SPEC, [episode("e", 3)], flow, seed=0))
+    for policy in chunk, flow:
+        refused = nullcontext()
+        if policy.kind not in improves.split():
+            refused = pytest.raises(RecipeError, match=f"^{recipe} ")
+        with refused:
+            find(recipe).require_policy(policy)

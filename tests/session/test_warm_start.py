@@ -10,9 +10,12 @@ import numpy as np
 import pytest
 
 from enpire.errors import UsageError
-from enpire.session.warm_start import warm_start_settings
+from enpire.improvement import recipe as recipes
+from enpire.rollout.loop.settings import LoopSettings
+from enpire.session.warm_start import require_warm_start, warm_start_settings
 from enpire.store import Run
 from enpire.types import Purpose
+from tests.environment.reach import reach_stations
 from tests.policies.lerobots import folder_of
 from tests.store.samples import episode
 
@@ -70,3 +73,12 @@ def test_a_policy_of_lerobots_is_taught_where_a_tracker_tells_a_teacher(tmp_path
     assert found == ["dagger", "finetune", "finetune"]
     helped = warm_start_settings({**given, "helper": "keyboard"}, "pick_cube")
     assert helped["recipe"] == "finetune", "what somebody does to help is what is learned"
+
+
+def test_a_recipe_that_does_not_improve_such_a_policy_is_refused_before_a_run(
+    tmp_path: Path,
+) -> None:
+    act = str(folder_of("act", tmp_path / "act", 2, 7))
+    settings = LoopSettings.of("reach", policy=act, recipe="rlpd")
+    with pytest.raises(UsageError, match=r"--policy .*act: rlpd improves policies of kind 'chunk'"):
+        require_warm_start(settings, reach_stations(1), recipes.find("rlpd"))

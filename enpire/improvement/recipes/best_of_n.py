@@ -32,7 +32,7 @@ from enpire.improvement.checkpoint import NOWHERE, Checkpoint, TrainingState
 from enpire.improvement.chunk_buffer import ChunkBuffer, Chunks
 from enpire.improvement.critic_learning import CriticLearner, CriticSettings, Mix
 from enpire.improvement.data import MIN_STD, looked_back
-from enpire.improvement.frozen_base import Moments, standing
+from enpire.improvement.frozen_base import Moments, base_among, standing
 from enpire.improvement.learner import LOOK
 from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.replay import later_of, transitions
@@ -80,6 +80,10 @@ class BestOfN:
     early: int = 300  # episodes in which returns and demonstrations count for less and less
 
     begins_from: ClassVar[str] = "flow"
+
+    def require_policy(self, policy: Policy | None) -> None:
+        """See `Particular.require_policy`."""
+        base_among("best_of_n", policy)
 
     def learner(self, given: RecipeInputs) -> BestOfLearner:
         """See `OnlineRecipe.learner`; needs an incumbent."""

@@ -20,7 +20,7 @@ from enpire.errors import RecipeError
 from enpire.improvement.behaviour_cloning import Training
 from enpire.improvement.data import known_well, tracked
 from enpire.improvement.recipe import Candidate, RecipeInputs
-from enpire.improvement.recipes.finetune import FineTuning
+from enpire.improvement.recipes.finetune import FineTuning, lerobot_base
 from enpire.improvement.state_policy import (
     best_chunks,
     choose_by_critics,
@@ -28,7 +28,7 @@ from enpire.improvement.state_policy import (
     state_inputs,
 )
 from enpire.packs.finder import sets_joints
-from enpire.policies import LeRobotPolicy, base_of
+from enpire.policies import Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +39,13 @@ class Dagger:
     teacher: Training = field(default_factory=Training)  # of its flow
     critic_steps: int = 10_000  # gradient steps of those who choose among the teacher's chunks
 
+    def require_policy(self, policy: Policy | None) -> None:
+        """See `Particular.require_policy`."""
+        lerobot_base("dagger", policy)
+
     def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`; goes on from the incumbent's weights."""
-        base = base_of(given.incumbent)
-        if not isinstance(base, LeRobotPolicy):
-            raise RecipeError(
-                "dagger teaches a policy of LeRobot's: begin with --policy DIR, a folder that "
-                "LeRobot wrote"
-            )
+        base = lerobot_base("dagger", given.incumbent)
         if sets_joints(given.spec.task):
             raise RecipeError(
                 "dagger: its teacher moves hands, and actions here set joints: --recipe finetune"

@@ -27,7 +27,7 @@ from enpire.improvement.learner import Learner, warmed_and_annealed
 from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.packs import find
 from enpire.packs.finder import sets_joints
-from enpire.policies import ChunkSpec, LeRobotPolicy, PictureSpec, base_of
+from enpire.policies import ChunkSpec, LeRobotPolicy, PictureSpec, Policy, base_of
 from enpire.policies.device import compiled, mixed
 from enpire.types import Episode
 
@@ -46,14 +46,13 @@ class FineTuning:
     targets: str = ""  # layers with adapters, a regular expression; or those that LeRobot says
     most_loss: float = 10.0  # of a gradient's norm, at which it is clipped
 
+    def require_policy(self, policy: Policy | None) -> None:
+        """See `Particular.require_policy`."""
+        lerobot_base("finetune", policy)
+
     def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`; goes on from the incumbent's weights, or of what it stands on."""
-        base = base_of(given.incumbent)
-        if not isinstance(base, LeRobotPolicy):
-            raise RecipeError(
-                "finetune improves a policy of LeRobot's: begin with --policy DIR, a folder that "
-                "LeRobot wrote"
-            )
+        base = lerobot_base("finetune", given.incumbent)
         chosen = [episode for episode in given.episodes if episode.success and len(episode)]
         started = time.monotonic()
         policy, loss = self.tuned(base, chosen, given)
@@ -302,6 +301,21 @@ class Windows:
         if self.pictures is None or self.pictured is None:
             return None
         return self.pictures[self.pictured[rows]]
+
+
+def lerobot_base(name: str, policy: Policy | None) -> LeRobotPolicy:
+    """LeRobot's policy that the recipe `name` teaches: this one, or what it stands on.
+
+    Raises:
+        RecipeError: It is none of LeRobot's.
+    """
+    base = base_of(policy)
+    if not isinstance(base, LeRobotPolicy):
+        raise RecipeError(
+            f"{name} teaches a policy of LeRobot's: begin with --policy DIR, a folder that "
+            "LeRobot wrote"
+        )
+    return base
 
 
 def _shown_well(episodes: Sequence[Episode], model: LeRobotModel) -> NDArray[np.int64]:

@@ -26,7 +26,7 @@ import torch
 
 from enpire.improvement.behaviour_cloning import Training, fit
 from enpire.improvement.data import MIN_STD, examples
-from enpire.improvement.frozen_base import Moments, standing
+from enpire.improvement.frozen_base import Moments, base_among, standing
 from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.replay import transitions
 from enpire.improvement.residual import Residual, Standing
@@ -48,6 +48,10 @@ class ResidualLearning:
     learning: SacSettings = field(default_factory=SacSettings)
     training: Training = field(default_factory=lambda: Training(steps=800))  # of the distillation
     reach: float = 2.0  # of the residual, in units of each action's spread
+
+    def require_policy(self, policy: Policy | None) -> None:
+        """See `Particular.require_policy`."""
+        base_among("residual_rl", policy)
 
     def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`; needs an incumbent to add to."""

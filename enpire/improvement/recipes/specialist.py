@@ -21,9 +21,9 @@ import torch
 from enpire.errors import RecipeError
 from enpire.improvement.behaviour_cloning import Training, fit, fresh
 from enpire.improvement.data import Examples, examples, instructive
-from enpire.improvement.frozen_base import Moments, standing
+from enpire.improvement.frozen_base import Moments, base_among, standing
 from enpire.improvement.recipe import Candidate, RecipeInputs
-from enpire.policies import ChunkSpec, Quick, SpecialistPolicy, SpecialistSpec
+from enpire.policies import ChunkSpec, Policy, Quick, SpecialistPolicy, SpecialistSpec
 from enpire.types import Episode
 
 
@@ -37,6 +37,10 @@ class Specialist:
     pending: int = 8  # actions of its chunk that are shown
     execute: int = 1  # actions of the specialist's chunk that are carried out
     ages: int = 4  # of the pending chunk, drawn for each moment
+
+    def require_policy(self, policy: Policy | None) -> None:
+        """See `Particular.require_policy`."""
+        base_among("specialist", policy)
 
     def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`; the generalist is the incumbent, or what it stands on."""

@@ -174,12 +174,15 @@ class Loop:
         self.state.round = number
         incumbent, base = self.state.incumbent, self._decisions.base(number)
         candidate = self._policy_of(number)
+        recipe = self._recipe(number)
         try:
-            if candidate is None and is_online(self._recipe(number)):
-                candidate = self._learn(number, base)
-            elif candidate is None:
-                self._collect(number)
-                candidate = self._train(self._recipe(number), number, base)
+            if candidate is None:
+                recipe.require_policy(self._known.policy(base))
+                if is_online(recipe):
+                    candidate = self._learn(number, base)
+                else:
+                    self._collect(number)
+                    candidate = self._train(recipe, number, base)
             better = self._better(number, incumbent, candidate)
         except (RecipeError, PolicyError) as error:
             if isinstance(error, PolicyError) and candidate is None:

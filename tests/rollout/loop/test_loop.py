@@ -20,7 +20,7 @@ from enpire.errors import RecipeError, TrainerKilledError, UsageError
 from enpire.improvement.collection import Collection
 from enpire.improvement.recipe import Candidate, ConfiguredRecipe, Recipe, RecipeInputs
 from enpire.improvement.training_process import Trainer
-from enpire.policies import ChunkPolicy
+from enpire.policies import ChunkPolicy, Policy
 from enpire.rollout.fleet.fleet import Fleet, Stopped
 from enpire.rollout.loop import round_decisions
 from enpire.rollout.loop.budget import Budget
@@ -70,6 +70,13 @@ class Diverges(Moves):
 
     def improve(self, given: RecipeInputs) -> Candidate:
         raise RecipeError("the loss is nan")
+
+
+class Particular(Moves):
+    """A recipe that improves no policy there is."""
+
+    def require_policy(self, policy: Policy | None) -> None:
+        raise RecipeError(f"it does not improve {policy.kind if policy else 'nothing'}")
 
 
 class Dies(Moves):
@@ -342,6 +349,18 @@ def test_a_recipe_that_fails_leaves_the_incumbent(tmp_path: Path) -> None:
         (2, "rejected"),
     ]
     assert "the loss is nan" in notes(folder, "rejected")[0].text
+
+
+def test_nothing_is_collected_for_a_recipe_that_does_not_improve_such_a_policy(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "run"
+    state = go(folder, Moves(SLOW), [Particular(FAST), Moves(FAST)], rounds=2)
+    assert state.incumbent == "policy-2", "the next recipe in the schedule is tried"
+    assert "does not improve chunk" in notes(folder, "rejected")[0].text
+    with Run.open(folder) as run:
+        collected = {e.round for e in run.episodes() if e.purpose is Purpose.COLLECTION}
+    assert collected == {2}
 
 
 def test_a_candidate_that_returns_no_actions_is_rejected(tmp_path: Path) -> None:
