@@ -82,8 +82,8 @@ def find(kind: Kind, name: str) -> Pack:
         pack = find(kind, name.removesuffix(AT_START))
         if not (pack.folder / FROM_START).is_file():
             raise UsageError(
-                f"{pack.name} has one start only, so leave --begin and {AT_START} out; two starts "
-                f"have tasks with {FROM_START}: {', '.join(with_start()) or 'none'}"
+                f"{pack.name} has one start only, so leave --begin and {AT_START} out; tasks with "
+                f"{FROM_START} have two: {', '.join(with_start()) or 'none'}"
             )
         return replace(pack, name=pack.name + AT_START)
     if os.sep in name or name.startswith("."):
