@@ -38,7 +38,7 @@ from enpire.improvement.collection import Collection
 from enpire.improvement.settings import configured
 from enpire.packs.finder import unknown
 from enpire.packs.modules import import_file
-from enpire.policies import ChunkSpec, LeRobotPolicy, PictureSpec, Policy, base_of
+from enpire.policies import ChunkPolicy, ChunkSpec, LeRobotPolicy, PictureSpec, Policy, base_of
 from enpire.policies.kinds import KINDS
 from enpire.policies.levels import require_levels
 from enpire.real_path import real_path
@@ -229,6 +229,27 @@ class ConfiguredRecipe:
 def _raises(at: traceback.FrameSummary, source: str) -> bool:
     """Whether a line raises by itself, in a recipe's own file: Ctrl-C comes in any line."""
     return at.filename == source and (at.line or "").startswith("raise")
+
+
+def chunk_policy(name: str, policy: Policy | None) -> ChunkPolicy:
+    """This policy, for the recipe `name`, which improves chunk policies only.
+
+    Raises:
+        RecipeError: there is none, or it is of another kind.
+    """
+    if policy is None:
+        raise RecipeError(f"{name} improves a policy: start with another recipe, such as bc")
+    if not isinstance(policy, ChunkPolicy):
+        raise RecipeError(
+            f"{name} improves policies of kind {ChunkPolicy.kind!r}; the incumbent is of kind "
+            f"{policy.kind!r}: choose another recipe, or begin with --first-recipe.policy chunk"
+        )
+    return policy
+
+
+def required(name: str, given: RecipeInputs) -> ChunkPolicy:
+    """As `chunk_policy`, of the incumbent."""
+    return chunk_policy(name, given.incumbent)
 
 
 def latest(episodes: Sequence[Episode]) -> tuple[list[Episode], list[Episode]]:

@@ -12,7 +12,8 @@ import numpy as np
 from enpire.errors import RecipeError
 from enpire.improvement.behaviour_cloning import Training, fit
 from enpire.improvement.data import examples, instructive
-from enpire.improvement.recipe import Candidate, RecipeInputs, required
+from enpire.improvement.recipe import Candidate, RecipeInputs, chunk_policy, required
+from enpire.policies import Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,10 @@ class FurtherCloning:
     """Clone all successes, beginning from the incumbent."""
 
     training: Training = field(default_factory=lambda: Training(steps=800, lr=3e-4))
+
+    def require_policy(self, policy: Policy | None) -> None:
+        """See `Particular.require_policy`."""
+        chunk_policy("further_cloning", policy)
 
     def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`; needs an incumbent that is a chunk policy."""

@@ -18,11 +18,10 @@ from dataclasses import dataclass, field
 
 import torch
 
-from enpire.errors import RecipeError
-from enpire.improvement.recipe import Candidate, RecipeInputs, latest
+from enpire.improvement.recipe import Candidate, RecipeInputs, chunk_policy, latest, required
 from enpire.improvement.replay import Transitions, transitions
 from enpire.improvement.sac import SacAgent, SacSettings
-from enpire.policies import ChunkPolicy, Policy
+from enpire.policies import Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +32,11 @@ class PriorData:
 
     def require_policy(self, policy: Policy | None) -> None:
         """See `Particular.require_policy`."""
-        _chunk_policy(policy)
+        chunk_policy("rlpd", policy)
 
     def improve(self, given: RecipeInputs) -> Candidate:
         """See `Recipe.improve`; needs an incumbent to begin from."""
-        incumbent = _chunk_policy(given.incumbent)
+        incumbent = required("rlpd", given)
         started, learning = time.monotonic(), self.learning
         torch.manual_seed(given.seed)
         generator = torch.Generator().manual_seed(given.seed)
@@ -61,15 +60,3 @@ class PriorData:
 
 
 RECIPE = PriorData
-
-
-def _chunk_policy(policy: Policy | None) -> ChunkPolicy:
-    """The policy, if its actor can go on learning; raises RecipeError unless it can."""
-    if policy is None:
-        raise RecipeError("rlpd improves a policy: start with another recipe, such as bc")
-    if not isinstance(policy, ChunkPolicy):
-        raise RecipeError(
-            f"rlpd improves policies of kind {ChunkPolicy.kind!r}; the incumbent is of kind "
-            f"{policy.kind!r}: choose another recipe, or begin with --first-recipe.policy chunk"
-        )
-    return policy
