@@ -102,6 +102,52 @@ def test_what_bites_later_is_refused_at_connect(folder, monkeypatch, more, said)
 
 
 @pytest.mark.slow
+def test_a_second_source_of_joint_states_is_noticed_and_a_second_commander(folder) -> None:
+    from sensor_msgs.msg import JointState
+    from trajectory_msgs.msg import JointTrajectory
+
+    station = written(folder, "left", "ros2", STATION)
+    arm = build("ros2", station.robot, time.monotonic_ns, station.site)
+    says = arm.settings.joint_states
+    other = Spinning("other", "/left", False)
+    publisher = other.node.create_publisher(JointState, says, node.sensor_data())
+
+    def say() -> None:
+        message = JointState()
+        message.header.stamp = other.node.get_clock().now().to_msg()
+        message.name = list(arm.settings.names(station.robot))
+        message.position = [0.0] * len(message.name)
+        publisher.publish(message)
+
+    with simulated(station):
+        other.start()
+        try:
+            arm.connect()
+            start = arm.read().position
+            arm.send(start)
+            (topic, *_) = arm.listeners
+
+            def noticed(words: str) -> bool:
+                try:
+                    arm.read()
+                except DriverError as error:
+                    return words in str(error) and "/left/other" in str(error)
+                return False
+
+            commander = other.node.create_publisher(JointTrajectory, topic, node.command())
+            assert until(lambda: noticed(f"commanded by /left/other on {topic}, too"))
+            other.node.destroy_publisher(commander)
+            assert until(lambda: not noticed("commanded by"))
+            other.every(0.02, say)
+            assert until(lambda: noticed("two nodes take turns"))
+            arm.stop()
+            np.testing.assert_array_equal(arm._sent, start, "not where the other says it is")
+        finally:
+            other.close()
+            arm.disconnect()
+
+
+@pytest.mark.slow
 @pytest.mark.timeout(1200)  # where control_msgs is built first, on a busy machine
 def test_goals_of_the_action_move_the_arm_until_its_emergency_stop_is_pressed(
     folder, request, monkeypatch

@@ -39,6 +39,9 @@ class ConnectingDriver(Protocol):
     def listeners(self) -> dict[str, int]:
         """How many hear its commands, by topic."""
 
+    def read(self) -> object:
+        """Raises DriverError where others command the arm or say where it is, too."""
+
 
 def connected(driver: ConnectingDriver, spinning: Spinning) -> None:
     """Raises DriverError with the first thing that is not as it must be."""
@@ -60,6 +63,16 @@ def connected(driver: ConnectingDriver, spinning: Spinning) -> None:
     require_clock(driver.heard)
     _controller(driver, spinning)
     _limits(driver, spinning)
+    driver.read()  # last: others may be discovered late
+
+
+def two_sources(settings: Ros2Settings, spinning: Spinning) -> str:
+    """Say who publishes joint states, where two nodes say where all joints are."""
+    who = ", ".join(spinning.publishers(settings.joint_states))
+    return (
+        f"two nodes take turns to say on {settings.joint_states} where all joints are, of {who}: "
+        "end one of them"
+    )
 
 
 def require_clock(heard: Sequence[tuple[int, int]]) -> None:

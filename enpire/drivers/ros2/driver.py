@@ -7,6 +7,7 @@ here waits for nothing but `connect`, which checks what bites (`checks.py`).
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from enpire.types import FloatArray
 
 GAIN = 10.0  # of velocity commands, on what is left to the setpoint [1/s]
 REACH_S = 0.01  # in which a point of a trajectory is to be reached: a period of 100 Hz
+LOOK_S = 1.0  # between two looks at who else is in the network
 FORGET_S = 0.2  # without a setpoint: the next one is no continuation
 
 
@@ -52,14 +54,19 @@ class Ros2:
         self._goals: Goals | None = None
         self.heard: list[tuple[int, int]] = []  # while connecting: ages of states, ns, and stamps
         self.refused = ""  # why the last of those that count as none does
+        self._sources: list[str] = []  # who publishes joint states, in the order of their first
+        self._mixed = False  # whether two of them take turns
+        self._others: list[str] = []  # who else commands the arms, and on which topic
 
     def connect(self) -> None:
         """Raises DriverError with what is wrong, and where to set it right."""
         settings = self.settings
+        self._sources, self._mixed, self._others = [], False, []
         name = f"enpire_{self.site.name}".replace("-", "_").replace(".", "_")
         spinning = self._spinning = Spinning(name, settings.namespace, settings.use_sim_time)
         try:
             self._wire(spinning)
+            spinning.every(LOOK_S, lambda: self._look(spinning))
             spinning.start()
             checks.connected(self, spinning)
         except BaseException:
@@ -68,6 +75,13 @@ class Ros2:
 
     def read(self) -> Reading:
         """See `Driver`."""
+        if self._mixed and self._spinning is not None:
+            raise DriverError(checks.two_sources(self.settings, self._spinning))
+        if self._others:
+            raise DriverError(f"the arm is commanded by {', '.join(self._others)}, too: end that")
+        return self._latest()
+
+    def _latest(self) -> Reading:
         with self._lock:
             if self._reading is None:
                 raise DriverError(f"no joint states on {self.settings.joint_states} yet")
@@ -85,13 +99,16 @@ class Ros2:
         self._publish(setpoint, speed)
 
     def stop(self) -> None:
-        """See `Driver`: the arms hold where they are measured, grippers what they hold."""
+        """See `Driver`: the arms hold where they are measured, grippers what they hold.
+
+        Where two say otherwise where they are, they hold where they were sent.
+        """
         if self._goals is not None:
             self._goals.stop()
-        reading = self.read()
-        held = reading.position.copy()
+        held = self._latest().position.copy()
         if self._sent is not None:
-            held[self._gripper_axes] = self._sent[self._gripper_axes]
+            kept = slice(None) if self._mixed else self._gripper_axes
+            held[kept] = self._sent[kept]
         self._sent, self._sent_at = held, self._clock()
         if self._goals is None:
             self._publish(held, np.zeros_like(held))
@@ -117,6 +134,15 @@ class Ros2:
         if self._grippers is not None:
             found[self._grippers.topic_name] = self._grippers.get_subscription_count()
         return found
+
+    def _look(self, spinning: Spinning) -> None:
+        """See who else commands the arms: whoever does may be discovered late, or begin late."""
+        self._others = [
+            f"{who} on {topic}"
+            for topic in self.listeners
+            for who in spinning.publishers(topic)
+            if who != spinning.name
+        ]
 
     def _wire(self, spinning: Spinning) -> None:
         from geometry_msgs.msg import WrenchStamped
@@ -169,7 +195,7 @@ class Ros2:
         if self._grippers is not None:
             self._grippers.publish(forward(setpoint[self._gripper_axes]))
 
-    def _on_joint_state(self, message: Any) -> None:
+    def _on_joint_state(self, message: Any, info: Mapping[str, Any]) -> None:
         """A joint state: in the order of the axes, and stamped by this machine's clock."""
         arrived = self._clock()
         try:
@@ -185,8 +211,16 @@ class Ros2:
         if len(self.heard) < checks.STATES:
             self.heard.append((age, stamp))
         with self._lock:
+            self._hear_from(str(info.get("publisher_gid")))
             if self._reading is None or measured > self._reading.stamp:
                 self._reading = Reading(measured, *found, self._force.copy())
+
+    def _hear_from(self, source: str) -> None:
+        """Notice two sources that take turns; one that began anew does not come back."""
+        if source in self._sources[:-1]:
+            self._mixed = True
+        elif source not in self._sources:
+            self._sources.append(source)
 
     def _on_wrench(self, arm: int, message: Any) -> None:
         self._force[arm] = force_of(message)

@@ -16,6 +16,7 @@ MISSING = (
     "or install enpire[ros2] on Linux x86-64 with Python 3.12"
 )
 POLL_S = 0.005
+UNKNOWN = "NAME_UNKNOWN"  # in the name of a node that is not discovered yet
 LOOK_S = 0.1  # between two looks whether to end
 
 
@@ -114,6 +115,24 @@ class Spinning:
     def now(self) -> int:
         """The time of the node's clock, ns: the system's, or the simulation's."""
         return int(self.node.get_clock().now().nanoseconds)
+
+    @property
+    def name(self) -> str:
+        """The node's own, with its namespace: `/left/enpire_left`."""
+        return str(self.node.get_fully_qualified_name())
+
+    def publishers(self, topic: str) -> list[str]:
+        """The nodes that publish on a topic, by their full names, in order.
+
+        A node's name may be discovered a little later than its publisher.
+        """
+        found = self.node.get_publishers_info_by_topic(self.node.resolve_topic_name(topic))
+        return sorted(
+            "a node of unknown name"
+            if UNKNOWN in each.node_name
+            else f"{each.node_namespace.rstrip('/')}/{each.node_name}"
+            for each in found
+        )
 
     def call(self, kind: Any, service: str, request: Any, seconds: float) -> Any:
         """A service's answer, or None if there is none in time."""
