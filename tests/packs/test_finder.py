@@ -59,9 +59,7 @@ def test_a_relative_path(here: Path) -> None:
 
 def test_a_task_that_begins_at_its_start(here: Path) -> None:
     folder = pack(here, "mine")
-    with pytest.raises(
-        UsageError, match=r"one start only, .*from_start\.py have two: .*pin_"
-    ):
+    with pytest.raises(UsageError, match=r"one start only, .*from_start\.py have two: .*pin_"):
         find("tasks", "mine@start")
     (folder / "from_start.py").touch()
     whole = find("tasks", "mine@start")
