@@ -8,6 +8,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -170,6 +171,7 @@ def _wanted(task: str, python: str, world: str) -> TaskInterface:
         demonstrated,
         first_seen,
         moved_by,
+        own_demonstrations,
         random_motion,
     )
     from enpire.environment import Order, open_stations
@@ -207,6 +209,9 @@ def _wanted(task: str, python: str, world: str) -> TaskInterface:
         instruction=words,
         grippers=grip,
         demonstrated=lambda: demonstrated(stations),
+        demonstrations=None
+        if joints or task.startswith(GYM)
+        else cache(lambda: own_demonstrations(open_stations(order, AGAIN))),
         random=random,
         held=held,
         again=None

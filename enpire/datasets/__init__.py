@@ -7,7 +7,14 @@ from enpire.datasets.exporting import export
 from enpire.datasets.importing import Imported, demonstrations
 from enpire.datasets.joints import ArmModel
 from enpire.datasets.replays import again
-from enpire.datasets.starts import LONG, demonstrated, first_seen, moved_by, random_motion
+from enpire.datasets.starts import (
+    LONG,
+    demonstrated,
+    first_seen,
+    moved_by,
+    own_demonstrations,
+    random_motion,
+)
 
 __all__ = [
     "LONG",
@@ -23,6 +30,7 @@ __all__ = [
     "export",
     "first_seen",
     "moved_by",
+    "own_demonstrations",
     "random_motion",
     "shown_of",
 ]

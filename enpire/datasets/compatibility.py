@@ -42,7 +42,8 @@ class TaskInterface:
     empty: whatever. motors: what LeRobot calls the axes of its arms, by whose positions it is acted
     on, too; empty: unknown. instruction: what is to be done, in words; empty: unknown. grippers:
     entries of an action that open and close hands. demonstrated: actions of a demonstration of its
-    own, (n, act), made when it is called; None: not compared. random: episodes of random actions,
+    own, (n, act), made when it is called; None: not compared. demonstrations: several of them, what
+    was done (t, act) and seen (t, obs), likewise. random: episodes of random actions,
     what was done (t, act) and seen (t, obs); held: likewise, each action held for long. again:
     carries out actions from seeds; None: it has no twin that does.
     """
@@ -59,6 +60,7 @@ class TaskInterface:
     instruction: str = ""
     grippers: tuple[int, ...] = ()
     demonstrated: Callable[[], FloatArray] | None = None
+    demonstrations: Callable[[], Sequence[tuple[FloatArray, FloatArray]]] | None = None
     random: Sequence[tuple[FloatArray, FloatArray]] = ()
     held: Sequence[tuple[FloatArray, FloatArray]] = ()
     again: Again | None = None
@@ -293,19 +295,6 @@ def require_sound(frames: Frames, chosen: Chosen, values: FloatArray) -> None:
     low, high = np.quantile(values, (0.05, 0.95), axis=0)
     far = np.abs(values - middle) > SPIKE * np.maximum(high - low, ENTRY)
     _refuse(frames, chosen, values, far, f"that is {SPIKE:g} times what this entry else spreads")
-
-
-def told_twice(frames: Frames, values: FloatArray) -> str:
-    """How many episodes are copies of another one, for a person; values: all that is in them."""
-    parts = [values[extent.first : extent.end].tobytes() for extent in frames.extents]
-    copies = len(parts) - len(set(parts))
-    if not copies:
-        return ""
-    return (
-        f"{copies} of {len(parts)} episodes are copies of others"
-        if copies > 1
-        else (f"1 of {len(parts)} episodes is a copy of another")
-    )
 
 
 def within_one(frames: Frames, chosen: Chosen, values: FloatArray, clip: bool) -> str:

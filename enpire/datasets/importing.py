@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from enpire.datasets import compatibility, notices, success_columns
+from enpire.datasets import compatibility, endings, notices, success_columns
 from enpire.datasets.camera_columns import CameraColumns, Shown
 from enpire.datasets.columns import (
     ACTION,
@@ -22,6 +22,7 @@ from enpire.datasets.columns import (
     WHOLE,
 )
 from enpire.datasets.compatibility import Allowed, Chosen, TaskInterface
+from enpire.datasets.copies import told_twice
 from enpire.datasets.folder import (
     Description,
     Extent,
@@ -99,7 +100,7 @@ def demonstrations(
     moved = _compared(meaning, source.chosen[0].column, wanted, allowed)
     good, by = success_columns.successes(source.frames, source.features, allowed)
     episodes = _episodes(source, meaning, wanted, good)
-    twice = compatibility.told_twice(source.frames, np.hstack(meaning.given[::-1]))
+    twice = told_twice(source.frames, *meaning.given[::-1])
     pictures = shown is None and any(name.startswith(PICTURES) for name in source.features)
     assumed = [
         by,
@@ -110,6 +111,12 @@ def demonstrations(
         twice,
         notices.cut_off(source.frames, good),
         notices.rewarded(source.frames, good),
+        endings.odd_endings(
+            meaning.frames,
+            meaning.observations[:, meaning.known],
+            good,
+            _known(wanted, meaning.known),
+        ),
         *notices.noticed(
             meaning.frames,
             source.about,
@@ -398,12 +405,16 @@ def _compared(meaning: _Meaning, seen: str, wanted: TaskInterface, allowed: Allo
 
 def _known(wanted: TaskInterface, known: tuple[int, ...]) -> TaskInterface:
     """The same, of some entries of its observation alone."""
+    told = wanted.demonstrations
     return replace(
         wanted,
         observation=tuple(wanted.observation[i] for i in known),
         starts=wanted.starts[:, known] if wanted.starts.size else wanted.starts,
         moves=wanted.moves[:, known] if wanted.moves.size else wanted.moves,
         gains=wanted.gains[:, known] if wanted.gains.size else wanted.gains,
+        demonstrations=None
+        if told is None
+        else lambda: [(done, seen[:, known]) for done, seen in told()],
         random=[(done, seen[:, known]) for done, seen in wanted.random],
         held=[(done, seen[:, known]) for done, seen in wanted.held],
         again=None if len(known) < len(wanted.observation) else wanted.again,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from enpire.datasets import recording_faults, replays, strides
+from enpire.datasets import angles, delays, recording_faults, replays, strides
 from enpire.datasets.columns import DONE, OBSERVED, PICTURES, PURPOSE, REWARD, SEED
 from enpire.datasets.compatibility import LEAST, STILL, TaskInterface
 from enpire.datasets.folder import Description, Frames, files_left_out
@@ -122,6 +122,8 @@ def noticed(
         _unread(frames, description, wanted),
         *recording_faults.signs(frames, pair, wanted),
         *strides.odd_strides(frames, pair, wanted),
+        *delays.odd_delays(frames, pair, wanted),
+        *angles.odd_angles(frames, pair, wanted),
         *replays.odd_replays(frames, pair, wanted),
     ]
     return tuple(text for text in told if text)

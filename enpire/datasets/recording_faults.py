@@ -89,23 +89,27 @@ def _padded(frames: Frames, pairs: Pairs) -> str:
     ]
     if found:
         return clause(frames, found, "with nothing but 0 at the end of what is seen: filled up?")
-    found = [i for i, pair in enumerate(pairs) if _ends_alike(*pair)]
-    return clause(
-        frames,
-        found,
-        f"whose last {FILLED} rows or more are one row over and over, and its action is not 0: "
-        "filled up?",
-    )
+    for where, step in (("last", -1), ("first", 1)):
+        found = [i for i, pair in enumerate(pairs) if _alike_at_end(*pair, step)]
+        if found:
+            return clause(
+                frames,
+                found,
+                f"whose {where} {FILLED} rows or more are one row over and over, and its action is "
+                "not 0: filled up?",
+            )
+    return ""
 
 
-def _ends_alike(actions: FloatArray, seen: FloatArray) -> bool:
-    rows = np.hstack([actions, seen])
-    last = rows[-FILLED:]
+def _alike_at_end(actions: FloatArray, seen: FloatArray, step: int) -> bool:
+    """Tell whether rows from one end on are alike; step: 1 from the first on, -1 from the last."""
+    rows = np.hstack([actions, seen])[::step]
+    end = rows[:FILLED]
     return bool(
         len(rows) > 2 * FILLED
-        and (last == last[0]).all()
-        and actions[-1].any()
-        and (rows != rows[-1]).any()
+        and (end == end[0]).all()
+        and rows[0, : actions.shape[1]].any()
+        and (rows != rows[0]).any()
     )
 
 
@@ -281,7 +285,7 @@ def _lost(frames: Frames, pairs: Pairs, wanted: TaskInterface, steady: Sequence[
         return ""
     same = [np.diff(seen, axis=0) == 0 for _, seen in pairs]
     for entry in steady:
-        if not _lively(pairs, entry):
+        if not (_lively(pairs, entry) or _lively(wanted.random, entry)):
             continue
         alone = [each[:, entry] & ~each.all(axis=1) for each in same]
         found = [i for i, each in enumerate(alone) if _longest(each) >= LOST - 1]
@@ -308,6 +312,8 @@ def _lost(frames: Frames, pairs: Pairs, wanted: TaskInterface, steady: Sequence[
 
 def _lively(pairs: Pairs, entry: int) -> bool:
     """Tell whether an entry changes in nearly each frame, but for the value that it has most."""
+    if not pairs:
+        return False
     values, counts = np.unique(
         np.concatenate([seen[:, entry] for _, seen in pairs]), return_counts=True
     )

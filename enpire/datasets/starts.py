@@ -5,6 +5,7 @@ A dataset is held against both.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 
 import numpy as np
@@ -14,6 +15,7 @@ from enpire.environment import DEMONSTRATOR, Job, Readings, StationBackend
 from enpire.types import Episode, Float32Array, FloatArray, Purpose
 
 EPISODES = 8
+DEMONSTRATIONS = 8  # of a task's own
 TICKS = 100_000  # control periods in which an episode is to have begun, or there is nothing to see
 PERIODS, HELD = 60, 5  # that an episode is moved about for; that an action is held
 LONG = 25  # that it is held for a gripper to go all the way
@@ -100,17 +102,37 @@ def demonstrated(stations: StationBackend) -> FloatArray:
     Returns:
         The actions, (n, act); none where nobody shows it.
     """
+    none = np.zeros((0, stations.action_size))
+    return np.concatenate([none, *(each.actions for each in _shown(stations, 1))])
+
+
+def own_demonstrations(stations: StationBackend, episodes: int = DEMONSTRATIONS) -> Motion:
+    """See what who shows a task does, and what is seen then, in so many episodes of it.
+
+    Returns:
+        Actions (t, act) and observations (t, obs) of each that is a success.
+    """
+    return [
+        (each.actions.astype(np.float64), each.observations.astype(np.float64))
+        for each in _shown(stations, episodes)
+        if each.success
+    ]
+
+
+def _shown(stations: StationBackend, episodes: int) -> list[Episode]:
+    """Have who shows a task do it so often; of one who does not come to an end, what was done."""
     name, controller = stations.starter
     done: list[Episode] = []
-    if name == DEMONSTRATOR:
-        stations.begin(stations.idle[0], Job(0, Purpose.DEMONSTRATION, controller, name))
-        for _ in range(TICKS):
-            if done or not stations.busy:
-                break
-            done = stations.tick()
-        done = done or stations.abort("its actions have been seen")
-    none = np.zeros((0, stations.action_size))
-    return np.concatenate([none, *(each.actions for each in done)])
+    left = deque(range(episodes))  # seeds
+    for _ in range(TICKS if name == DEMONSTRATOR else 0):
+        for row in stations.idle[: len(left)]:
+            stations.begin(row, Job(left.popleft(), Purpose.DEMONSTRATION, controller, name))
+        if not stations.busy:
+            break
+        done += stations.tick()
+    if name == DEMONSTRATOR and stations.busy:
+        done += stations.abort("its actions have been seen")
+    return done
 
 
 def _episodes(

@@ -13,6 +13,7 @@ from enpire.types import Flags, Outcome
 
 NEXT_SUCCESS, VERDICT = "next.success", "verdict"
 OUTCOMES = frozenset(Outcome)
+COUNTS = "timestamp", "frame_index", "episode_index", "index", "task_index"
 EVERY = "all"  # as a column of success: every episode is one
 
 
@@ -57,6 +58,11 @@ def success_columns(features: Mapping[str, Any], allowed: Allowed) -> list[str]:
         raise StoreError(
             f"{DONE} is true where any episode ends, and says no success: name another column, or "
             f"--success-column {EVERY} if each of them is one"
+        )
+    if allowed.success in COUNTS and allowed.success in features:
+        raise StoreError(
+            f"{allowed.success} counts frames and episodes, and says no success: name another "
+            f"column, or --success-column {EVERY} if each of them is one"
         )
     if allowed.success in ("", EVERY):
         return [name for name in (SUCCESS, NEXT_SUCCESS, VERDICT) if name in features]

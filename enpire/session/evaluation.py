@@ -148,6 +148,7 @@ def measure(request: EvaluationRequest, backend: Backend, audience: Audience) ->
     """
     from enpire.certification import certificate
     from enpire.environment.core.policy_watch import PolicyWatch
+    from enpire.environment.core.station_backend import hand_moves
     from enpire.environment.gym_bridge.gym_stations import GymStations
     from enpire.policies.asynchronous import Asynchronous
     from enpire.rollout.evaluation.seeds import fresh_entropy
@@ -157,6 +158,9 @@ def measure(request: EvaluationRequest, backend: Backend, audience: Audience) ->
     stations, acting = (_at_hand if alone else _of_a_run)(request, backend, audience)
     if request.attempts > 1 and acting.task.startswith(GYM):
         raise UsageError(f"--attempts is for a task pack: {acting.task} ends at its own verdict")
+    watch = getattr(acting.controller, "watch", None)
+    if isinstance(watch, PolicyWatch):
+        watch.moves = hand_moves(stations)
     entropy = fresh_entropy() if request.seed is None else request.seed
     with ExitStack() as stack:
         if isinstance(stations, GymStations):
@@ -180,7 +184,6 @@ def measure(request: EvaluationRequest, backend: Backend, audience: Audience) ->
             f"inference: {late['missed']} of {late['periods']} control periods had no action, the "
             f"slowest chunk took {late['slowest']}"
         )
-    watch = getattr(acting.controller, "watch", None)
     if isinstance(watch, PolicyWatch):
         figures["clipped"] = watch.share
         if watch.text:

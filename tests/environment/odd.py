@@ -89,7 +89,8 @@ class Odd(Line):
         return self._steps >= STEP and self._episode in self._wrong
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
-        self._episode += 1
+        if self._episode < 0 or self._steps:  # a reset that only looks begins none
+            self._episode += 1
         if self._kind == "reset_raises" and self._episode in self._wrong:
             raise RuntimeError("no scene")
         if self._kind == "one_seed" and seed == ONE:

@@ -99,8 +99,10 @@ def episode(make: Callable[[], Any], success: str = "") -> tuple[str, str]:
     return TAKEN, f"{verdict.outcome} {verdict.reason}"
 
 
-def several(make: Callable[[], Any]) -> tuple[str, str]:
-    """What is told of six episodes, of two seeds twice and two more."""
+def several(
+    make: Callable[[], Any], seeds: tuple[int, ...] = (1, 2, 3, 4, 1, 2)
+) -> tuple[str, str]:
+    """What is told of some episodes: if not said, of two seeds twice and two more."""
     told: list[str] = []
     handler = logging.Handler()
     handler.emit = lambda record: told.append(record.getMessage())  # type: ignore[method-assign]
@@ -114,7 +116,7 @@ def several(make: Callable[[], Any]) -> tuple[str, str]:
             each.start()
         stations = GymStations("gym:odd", 1)
         controller = RandomActions(stations.action_size)
-        for seed in (1, 2, 3, 4, 1, 2):
+        for seed in seeds:
             stations.begin(0, Job(seed, Purpose.EVALUATION, controller, "p"))
             while not stations.tick():
                 pass
@@ -281,6 +283,16 @@ class Unchanging(Odd):
 
     def _observation(self) -> Any:
         return np.array([self._goal, 0.0])
+
+
+class Freezes(Odd):
+    """Shows one thing from its fifth step on."""
+
+    def step(self, action: np.ndarray) -> Any:
+        seen, *_ = super().step(action)
+        if self._steps <= 4:
+            self._kept = seen
+        return self._kept, 0.0, False, self._steps >= 24, {"is_success": False}
 
 
 class OneBuffer(Odd):
@@ -580,6 +592,15 @@ MORE = (
     one("a success of episodes", "--success info", REFUSED, info={"episode": {"success": True}}),
     one("a success that is '0'", "is_success is '0'", info={"is_success": "0"}),
     one("numbers of several types", "success", TAKEN, seen=[np.float32(0), np.int64(1)]),
+    Input(
+        "goes on from the last one, each seed once",
+        lambda _: several(Stale, (1, 2)),
+        "the same seed .1. begins otherwise than before",
+        TOLD,
+    ),
+    Input(
+        "hangs halfway", lambda _: several(Freezes), "4 of 4 episodes show one and the same", TOLD
+    ),
     Input("one array for all that it shows", lambda _: several(OneBuffer), "^$", TAKEN),
     one("terminated and truncated", "failure", TAKEN, terminated=True, truncated=True),
     one("a reward of no dimension", "success", TAKEN, reward=np.array(0.5)),

@@ -144,6 +144,40 @@ def exchanged(one: int, other: int) -> Change:
     return change
 
 
+def tracker_late(frames: int) -> Change:
+    """What the tracker says is seen so many frames later than the hand."""
+
+    def change(_: FloatArray, seen: FloatArray) -> None:
+        if frames:
+            seen[frames:, 2:4] = seen[:-frames, 2:4].copy()
+
+    return change
+
+
+def tracker_stops(_: FloatArray, seen: FloatArray) -> None:
+    """The tracker tells one place in the last frames."""
+    seen[-12:, 2:4] = seen[-13, 2:4]
+
+
+class Repeated:
+    """All episodes are the first one, each with a little noise of its own."""
+
+    def __init__(self) -> None:
+        self._rng = np.random.default_rng(0)
+        self._first: Pair | None = None
+
+    def __call__(self, actions: FloatArray, seen: FloatArray) -> None:
+        if self._first is None:
+            self._first = actions.copy(), seen.copy()
+        actions[:], seen[:] = self._first
+        seen += self._rng.normal(0, 1e-3, seen.shape)
+
+
+def stands_first(actions: FloatArray, seen: FloatArray) -> None:
+    """The first row stands for the six after it, too."""
+    actions[1:7], seen[1:7] = actions[0], seen[0]
+
+
 def late(frames: int) -> Change:
     """Actions that were written so many frames after they were done."""
 
@@ -429,6 +463,27 @@ ALL = (
     one("five as they should be", as_it_was, "by next.success", TAKEN, count=5),
     one("one of five that is slow", in_one(slow), "by next.success", TAKEN, count=5),
     one("one of five from elsewhere", in_one(moved_by(0.5, 0)), "by next.succ", TAKEN, count=5),
+    one(
+        "a tracker that is three frames late",
+        tracker_late(3),
+        "ball_from_hand_x comes 3 frames later than hand_x .correlation .*: seen late",
+    ),
+    one("a tracker that is in time", tracker_late(0), "by next.success", TAKEN),
+    one(
+        "a tracker that stops before the end of all episodes",
+        tracker_stops,
+        "10 of 10 episodes .*ball_from_hand_x, which else changes in each frame, stays the same",
+    ),
+    one(
+        "the same actions in all episodes, with other noise",
+        Repeated(),
+        "9 of 10 episodes with all actions of another one: copies of it",
+    ),
+    one(
+        "episodes that begin with one row over and over",
+        stands_first,
+        "10 of 10 episodes .*whose first 5 rows or more are one row over and over",
+    ),
     one("five that are noisier", noisy, "by next.success", TAKEN, count=5),
     one(
         "a place that is gone to at the other end",

@@ -45,9 +45,40 @@ def begin(name: str, said: str, words: str, ends: str = REFUSED) -> Input:
     return file(name, f"def begin(task):\n    {said}\n", words, ends)
 
 
+def again(name: str, content: str, words: str, ends: str = TAKEN) -> Input:
+    """An entry: a file that acts in three episodes."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        path = folder / "mine.py"
+        path.write_text(content)
+        policy = ScriptedPolicy(str(path), STATIONS)
+        shown = np.random.default_rng(1).uniform(-1, 1, (3, 9, 1, 3)).astype(np.float32)
+        for episode in shown:
+            policy.begin(0, np.random.default_rng(0), 0.0)
+            for seen in episode:
+                policy.act(np.array([0]), seen, READINGS)
+        return (TOLD if policy.watch.text else TAKEN), policy.watch.text
+
+    return Input(f"three episodes: {name}", give, words, ends)
+
+
+COUNTS = "n = 0\ndef act(o):\n    global n\n    n += 1\n    return o[:2] / n\n"
+OWN = (
+    "def begin(task):\n    n = [0]\n    def act(o):\n        n[0] += 1\n"
+    "        return o[:2] / n[0]\n    return act\n"
+)
+DRAWS = "import numpy as np\ndef act(o):\n    return np.random.default_rng().uniform(-1, 1, 2)\n"
+VARIES = "mine.py: it answers the observation that its first episode began with otherwise"
 ALL = (
+    again("a count of all steps", COUNTS, VARIES, TOLD),
+    again("a count of its own", OWN, "^$"),
+    again("drawn without a seed", DRAWS, VARIES, TOLD),
     act("as it should be", "return o[:2]", "^$", TAKEN),
     act("a list", "return [float(o[0]), 0.0]", "^$", TAKEN),
+    act(
+        "whole numbers in an array", "return np.sign(o[:2]).astype(int)", "are whole numbers", TOLD
+    ),
+    act("one array of whole numbers", "return np.zeros(2, int)", "all of its 60 actions", TOLD),
     act("whole numbers", "return [int(9 * o[0]) % 2, 0]", "^$", TAKEN),
     act("NaN", "return [float('nan'), 0]", r"mine.py: an action is array\(\[nan,  ?0"),
     act("truth values", "return o[:2] > 0", r"an action is array\(\[.*(True|False)"),

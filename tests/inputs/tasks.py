@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from enpire.certification.examination import require_fit
-from enpire.environment import Demonstrations, Demonstrator, Job, Readings
+from enpire.environment import Demonstrations, Demonstrator, Evidence, Job, Readings
+from enpire.environment.stations import verdict_watch
 from enpire.twin import Twin
 from enpire.types import Float32Array, Frame, Outcome, Predicate, Purpose, Verdict
 from tests.environment.reach import Reach, Speed, reach_stations
@@ -19,6 +21,7 @@ from tests.inputs.entry import INVALID, REFUSED, TAKEN, TOLD, Input
 
 TICKS = 3000  # of the longest episode, and some
 NAN = float("nan")
+COUNT: list[int] = []  # of calls of what counts them
 
 
 def episode(**methods: Callable[..., Any]) -> tuple[str, str]:
@@ -80,6 +83,55 @@ def shows(
         return (TOLD if people.watch.text else TAKEN), people.watch.text
 
     return Input(f"shows {name}", give, words, ends)
+
+
+def kept_up(**methods: Callable[..., Any]) -> tuple[str, str]:
+    """What comes of four episodes of such a task, and what is told of it."""
+    told: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: told.append(record.getMessage())  # type: ignore[method-assign]
+    verdict_watch.LOG.addHandler(handler)
+    try:
+        stations = reach_stations(1, task=type("Mine", (Reach,), methods)())
+        for seed in range(4):
+            stations.begin(0, Job(seed, Purpose.EVALUATION, Speed(), "p"))
+            while not stations.tick():
+                pass
+    finally:
+        verdict_watch.LOG.removeHandler(handler)
+    return (TOLD if told else TAKEN), "; ".join(told)
+
+
+def keeps(name: str, words: str, ends: str = REFUSED, **methods: Callable[..., Any]) -> Input:
+    """An entry: methods that keep something from one episode to the next, or draw by themselves."""
+    return Input(f"four episodes: {name}", lambda _: kept_up(**methods), words, ends)
+
+
+def best_so_far(self: Any, evidence: Evidence) -> Verdict:
+    """By the best distance of all episodes so far."""
+    (near,) = Reach.verify(self, evidence).predicates
+    self.best = min(getattr(self, "best", np.inf), near.value + 0.01 * len(evidence.readings))
+    return held(Outcome.FAILURE, self.best)
+
+
+def counted(self: Any, evidence: Evidence) -> Verdict:
+    """By how many verdicts there have been."""
+    COUNT.append(1)
+    return held(Outcome.FAILURE, 1.0 + len(COUNT))
+
+
+def since_last(self: Any, readings: Readings) -> Float32Array:
+    """What is seen, and how far that is from what was seen last."""
+    seen = Reach.observe(self, readings)
+    before, self.before = getattr(self, "before", seen), seen
+    return seen + (seen - before if before.shape == seen.shape else 0 * seen)
+
+
+def placed_anywhere(self: Reach, twin: Twin, *more: Any) -> None:
+    """The goal is somewhere else for the same variation."""
+    Reach.set_initial_state(self, twin, *more)
+    twin.qpos[more[1], twin.model.joint("task_goal").qposadr[0]] += 1e-3 * len(COUNT)
+    COUNT.append(1)
 
 
 def dropped(self: Reach, twin: Twin, *more: Any) -> None:
@@ -193,6 +245,31 @@ ALL = (
     shows("by truths", lambda action: action > 0.0, "its demonstrator acts by .*an array"),
     judged("success against its measure", held(Outcome.SUCCESS, 1.0), "near does not hold"),
     judged("a failure whose measure holds", held(Outcome.FAILURE, 0.0), "failure", TAKEN),
+    keeps("as it is", "^$", TAKEN),
+    keeps(
+        "a verdict by the best so far",
+        "verify judges the same evidence otherwise",
+        verify=best_so_far,
+    ),
+    keeps("a verdict by a count", "verify judges the same evidence otherwise", verify=counted),
+    keeps("an observation since the last", "observe shows otherwise", observe=since_last),
+    keeps(
+        "a place of its own",
+        "set_initial_state places otherwise",
+        set_initial_state=placed_anywhere,
+    ),
+    keeps(
+        "a failure whose measure holds",
+        "a failure, though all its predicates hold .near among them.",
+        TOLD,
+        verify=lambda *_: held(Outcome.FAILURE, 0.0),
+    ),
+    keeps(
+        "looks done at once",
+        "looks_done is true at once in each of 4",
+        TOLD,
+        looks_done=lambda _, readings: np.ones(len(readings.joints), bool),
+    ),
     judged("success without a measure", Verdict(Outcome.SUCCESS), "success", TAKEN),
     judged("a score in per cent", replace(NEAR, score=50.0), "its score is 50.0: a share from 0"),
     judged("a score below nought", replace(NEAR, score=-0.1), "its score is -0.1: a share from 0"),

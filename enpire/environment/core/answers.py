@@ -7,10 +7,12 @@ import logging
 import math
 import re
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
+from numpy.typing import NDArray
 
 from enpire.environment.control.sensing import Readings
 from enpire.environment.core.faults import told_with_its_line
@@ -30,9 +32,10 @@ from enpire.types import (
 
 LOG = logging.getLogger(__name__)
 LARGEST = 1e20  # of what is seen
+AGAIN = 10, 100  # calls of `observe` after which what it showed first is asked for again
 BEYOND, ROUNDED = 10.0, 1e-3  # of a verifier's action: another unit; still a full one
 _CLIPPED: WeakSet[Task] = WeakSet()  # tasks of which it was told that their probes are clipped
-_OBSERVED: WeakSet[Task] = WeakSet()  # tasks that were seen to show one thing of one reading
+_OBSERVED: WeakKeyDictionary[Task, FirstShown] = WeakKeyDictionary()  # once they have shown it
 _DRAWN: WeakSet[Task] = WeakSet()  # tasks that were seen to draw alike twice
 REAL = "fiu"  # NumPy's kinds of real numbers
 NAME = r"[\w.-]{1,100}"  # of a camera, and of its picture's file
@@ -52,11 +55,30 @@ def observed(task: Task, readings: Readings) -> Float32Array:
         seen = task.observe(readings)
     if first:
         _require_pure(task, seen, readings, kept)
-        _OBSERVED.add(task)
+        _OBSERVED[task] = FirstShown(kept, np.array(seen))
+    _OBSERVED[task].require_again(task)
     _require_shape(task, "observe", seen, (len(readings.joints), len(task.observation_names)))
     _require_numbers(task, "observe", seen)
     with np.errstate(over="ignore"):  # infinite then, and refused
         return np.array(seen, np.float32)
+
+
+@dataclass(slots=True)
+class FirstShown:
+    """What a task showed first, to be asked for again once it has shown others."""
+
+    readings: Readings
+    seen: Any
+    calls: int = 0
+
+    def require_again(self, task: Task) -> None:
+        """Raise PackError where `observe` now shows otherwise of those readings than then."""
+        self.calls += 1
+        if self.calls not in AGAIN:
+            return
+        with told_with_its_line(task.folder):
+            other = np.asarray(task.observe(copy.deepcopy(self.readings)))
+        _require_equal(task, self.seen, other)
 
 
 def _require_pure(task: Task, seen: Any, readings: Readings, kept: Readings) -> None:
@@ -70,6 +92,11 @@ def _require_pure(task: Task, seen: Any, readings: Readings, kept: Readings) -> 
     one = np.array(seen)  # before another call writes into it
     with told_with_its_line(task.folder):
         other = np.asarray(task.observe(kept))
+    _require_equal(task, one, other)
+
+
+def _require_equal(task: Task, one: NDArray[Any], other: NDArray[Any]) -> None:
+    """Raise PackError unless `observe` has shown the same twice."""
     if one.dtype.kind in REAL and not np.array_equal(one, other, equal_nan=True):
         raise PackError(
             f"{task.folder / 'task.py'}: observe shows otherwise of the same readings: by a clock, "

@@ -13,6 +13,7 @@ CHUNKS = 3  # dimensions of several chunks of actions
 LIMIT, ROUNDED = 1.0, 1e-3  # of an action's entries, and how far beyond is still that
 STRANGE, MOST = 30.0, 0.5  # spreads from the middle, and the share of observations that are so far
 TINY = 0.01  # of an action, below which an arm hardly moves
+NARROW = 0.2  # spreads, by which what is shown changes at least
 ANSWERS = 10  # chunks that are not one and the same by accident
 SEVERAL = 3  # entries of an action do not all go one way by accident
 SHOWN = 3  # entries of an action in a message
@@ -23,12 +24,14 @@ SHARE, FEWEST = 0.1, 50  # of actions, from which it is said, once so many have 
 class PolicyWatch:
     """Counts what is odd about a policy's actions and what it is shown, and says once if much is.
 
-    Seven things are odd: actions with an entry beyond [-1, 1], which stations clip; actions that
+    Ten things are odd: actions with an entry beyond [-1, 1], which stations clip; actions that
     are all the same, whatever is seen, as of a policy whose answers are rounded to whole numbers;
     one chunk of actions, again and again, as of a server that remembers its first answer; actions
     that are all tiny, as of one that answers in metres; actions that never go below 0, as
-    if they were scaled to between 0 and 1; observations that are far from all that it was trained
-    on; and observations that are all in the middle of that.
+    if they were scaled to between 0 and 1; actions that turn or grip
+    and never move a hand; actions that are one and the same from some time on; observations that
+    are far from all that it was trained on, that are all in the middle of that, or that hardly
+    change by its measure. `tell` adds what others have seen of it.
     """
 
     def __init__(self, name: str) -> None:
@@ -38,6 +41,12 @@ class PolicyWatch:
         self._largest, self._said = 0.0, False
         self._least: FloatArray | None = None  # of each entry of an action, and the largest
         self._most: FloatArray | None = None
+        self.moves: tuple[int, ...] = ()  # entries of an action that move hands; none: unknown
+        self._last: Float32Array | None = None  # action, and how many of the last ones are it
+        self._tail = 0
+        self._more: list[str] = []  # what others tell
+        self._nearest: FloatArray | None = None  # of each entry that it is shown, in spreads
+        self._widest: FloatArray | None = None
         self._looks = self._strange = 0
         self._farthest = 0.0
         self._first: Float32Array | None = None  # until one differs from it
@@ -55,6 +64,11 @@ class PolicyWatch:
             low, high = every.min(axis=0).astype(float), every.max(axis=0).astype(float)
             self._least = low if self._least is None else np.minimum(self._least, low)
             self._most = high if self._most is None else np.maximum(self._most, high)
+            changed = np.flatnonzero((every != every[-1]).any(axis=1))
+            same = self._last is not None and not len(changed) and (self._last == every[-1]).all()
+            alike = len(every) - 1 - int(changed[-1]) if len(changed) else len(every)
+            self._tail = self._tail + alike if same else alike
+            self._last = every[-1].copy()
         if self._all == len(every) > 0:
             self._first = every[0].copy()
         if self._first is not None and (every != self._first).any():
@@ -77,6 +91,15 @@ class PolicyWatch:
         self._looks += len(spreads)
         self._strange += int((farthest > STRANGE).sum())
         self._farthest = max(self._farthest, float(farthest.max(initial=0.0)))
+        if len(spreads):
+            low, high = spreads.min(axis=0), spreads.max(axis=0)
+            self._nearest = low if self._nearest is None else np.minimum(self._nearest, low)
+            self._widest = high if self._widest is None else np.maximum(self._widest, high)
+
+    def tell(self, clause: str) -> None:
+        """Say this of it, too: now, and at the end."""
+        self._more.append(clause)
+        LOG.warning("%s: %s", self._name, clause)
 
     @property
     def share(self) -> float:
@@ -89,6 +112,22 @@ class PolicyWatch:
         if self._least is None or self._most is None or (self._least < 0.0).any():
             return False
         return int((self._most - self._least > TINY).sum()) >= SEVERAL
+
+    @property
+    def _still(self) -> float:
+        """The largest part of an action that moves a hand, if it hardly does; else 0."""
+        if self._least is None or self._most is None or not self.moves:
+            return 0.0
+        sizes = np.maximum(-self._least, self._most)
+        largest = float(sizes[list(self.moves)].max())
+        return largest if largest < TINY <= float(sizes.max()) else 0.0
+
+    @property
+    def _change(self) -> float:
+        """The largest change of what it is shown, in spreads."""
+        if self._nearest is None or self._widest is None:
+            return 0.0
+        return float((self._widest - self._nearest).max(initial=0.0))
 
     @property
     def text(self) -> str:
@@ -111,6 +150,16 @@ class PolicyWatch:
             )
         elif self._chunk is not None and self._answers >= ANSWERS and self._all >= FEWEST:
             told.append(f"all of its {self._answers} chunks are the same, whatever it is shown")
+        if self._all >= FEWEST and self._still:
+            told.append(
+                f"none of its {self._all} actions moves a hand by more than {self._still:.2g}, "
+                "where 1 is a full one, though it turns or grips by more: places in metres?"
+            )
+        if self._first is None and self._tail >= MANY and 2 * self._tail >= self._all:
+            told.append(
+                f"the last {self._tail} of its {self._all} actions are one and the same: has it "
+                "stopped?"
+            )
         if self._all >= MANY and self._one_sided:
             told.append(
                 f"none of its {self._all} actions has an entry below 0, and they go from -1 to 1: "
@@ -121,12 +170,18 @@ class PolicyWatch:
                 f"nothing that it is shown is more than {self._farthest:.2g} spreads from the "
                 "middle of what its statistics know: it sees nothing. Another unit?"
             )
+        elif self._looks >= FEWEST and self._change < NARROW:
+            told.append(
+                f"nothing that it is shown changes by more than {self._change:.2g} of what its "
+                "statistics call a spread: another unit?"
+            )
         if self._strange > MOST * self._looks:
             told.append(
                 f"{self._strange / self._looks:.0%} of what it is shown is more than {STRANGE:g} "
                 f"spreads from what its statistics know, up to {self._farthest:.3g}: another unit, "
                 "or another order?"
             )
+        told += self._more
         return f"{self._name}: {'; '.join(told)}" if told else ""
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+
+from enpire.environment.control.cartesian_control import ActionSpec
 from enpire.environment.core.controller import Controller
 from enpire.environment.core.jobs import Job
 from enpire.environment.core.policy_cameras import PolicyCameras
@@ -113,6 +116,16 @@ def instruction(stations: StationBackend) -> str:
 def grippers(stations: StationBackend) -> tuple[int, ...]:
     """Return the entries of an action there that open and close hands."""
     return stations.task.policy_actions.grippers if isinstance(stations, Tasked) else ()
+
+
+def hand_moves(stations: StationBackend) -> tuple[int, ...]:
+    """Return the entries of an action there that move hands, as far as the task lets them."""
+    actions = stations.task.policy_actions if isinstance(stations, Tasked) else None
+    if not isinstance(stations, Tasked) or not isinstance(actions, ActionSpec):
+        return ()
+    scale = np.pad(actions.scale[:, :3], ((0, 0), (0, 4)))  # as an action has them
+    fixed = stations.task.fixed_action_dims
+    return tuple(entry for entry in np.flatnonzero(scale).tolist() if entry not in fixed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ LOG = logging.getLogger(__name__)
 FEWEST = 4  # episodes, from which they are alike by no accident
 KEPT = 1000  # seeds whose beginning is known
 EXACT = 2.0**24  # up to which single precision has each whole number
+STANDS, ACTED = 10, 0.1  # steps in which nothing changes, at least, and actions that do
 LIT = 0.5  # share of steps in which something is shown
 ALIKE = 1e-6  # relative, of two observations that are the same but for rounding
 
@@ -33,21 +34,14 @@ class EpisodeSigns:
         self._bounds, self._far = bounds, np.stack([bounds[0] - width, bounds[1] + width])
         self._starts: dict[int, Float32Array] = {}  # by seed
         self._begun = self._ended = self._successes = 0
-        self._early = self._still = self._short = 0
+        self._early = self._still = self._short = self._long = self._frozen = 0
         self._varied = False  # whether two episodes began differently
         self._said: set[str] = set()
 
     def begins(self, seed: int, seen: Float32Array) -> None:
         """An episode of this seed has been reset and shows this, shape (obs,)."""
         self._begun += 1
-        before = self._starts.get(seed)
-        if before is not None and not _alike(before, seen):
-            self._say(
-                "seeds",
-                f"the same seed ({seed}) begins otherwise than before: episodes of one seed are no "
-                "pair, and nothing can be repeated. Draw from self.np_random, after "
-                "super().reset(seed=seed)",
-            )
+        self.repeats(seed, seen)
         if self._starts and not self._varied:
             self._varied = not _alike(next(iter(self._starts.values())), seen)
         if len(self._starts) < KEPT:
@@ -57,6 +51,17 @@ class EpisodeSigns:
                 "starts",
                 f"{len(self._starts)} episodes of {len(self._starts)} seeds begin with the same "
                 "observation: they may be one episode, counted over and over",
+            )
+
+    def repeats(self, seed: int, seen: Float32Array) -> None:
+        """A reset to this seed, be it for an episode or to look, shows this, shape (obs,)."""
+        before = self._starts.get(seed)
+        if before is not None and not _alike(before, seen):
+            self._say(
+                "seeds",
+                f"the same seed ({seed}) begins otherwise than before: episodes of one seed are no "
+                "pair, and nothing can be repeated. Draw from self.np_random, after "
+                "super().reset(seed=seed), and keep nothing from the episode before",
             )
 
     def fixes(self, entries: Sequence[int]) -> None:
@@ -116,6 +121,7 @@ class EpisodeSigns:
             self._bounded(seen)
             self._blank(seen)
         self._still += len(seen) > 1 and all(_alike(seen[0], each) for each in seen[1:])
+        self._froze(running)
         self._successes += running.passed is not None
         self._early += running.passed == 0 and (running.achieved or len(running.rewards) > 1)
         self._short += steps == 1 and running.passed != 0
@@ -132,6 +138,24 @@ class EpisodeSigns:
                 "success",
                 f"success is true from the first step on in {self._early} of {self._ended} "
                 "episodes, before anything was done: is it left over from the one before?",
+            )
+
+    def _froze(self, running: GymEpisode) -> None:
+        """Look whether most long episodes show one thing from some step on, whatever is done."""
+        seen, acted = running.observations, np.array(running.actions)
+        if len(seen) < 2 * STANDS:
+            return
+        self._long += 1
+        half = max(STANDS, len(seen) // 2)
+        last = np.array(seen[-half:])
+        self._frozen += bool(
+            (last == last[0]).all() and np.ptp(acted[-half:], axis=0).max() > ACTED
+        )
+        if self._frozen >= FEWEST and 2 * self._frozen > self._long:
+            self._say(
+                "frozen",
+                f"{self._frozen} of {self._long} episodes show one and the same for their whole "
+                "second half, whatever is done: a sensor that hung, or an end that is not told?",
             )
 
     def _bounded(self, seen: Sequence[Float32Array]) -> None:

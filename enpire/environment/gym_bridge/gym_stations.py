@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -38,6 +38,8 @@ from enpire.environment.gym_bridge.gym_process import (
     GymWorker,
     LostEnvironment,
 )
+from enpire.environment.gym_bridge.gym_worker import script_signs
+from enpire.environment.gym_bridge.script_watch import ROUNDED, VARIES
 from enpire.environment.gym_bridge.success_rule import GymEpisode, SuccessRule, invalid
 from enpire.environment.stations.action_selector import at_fault, checked
 from enpire.errors import EnpireError, EnvironmentFault, PolicyFault, UsageError
@@ -56,6 +58,7 @@ from enpire.types import (
 
 LOG = logging.getLogger(__name__)
 SEEDS = 2**31  # a job's seed modulo this: environments hand theirs to generators of 32 bits
+SIGNS = {script_signs.VARIES: VARIES, script_signs.WHOLE: ROUNDED}  # of a script, in words
 TRIES = 3  # faults in a row that set a station aside
 
 
@@ -65,7 +68,15 @@ class ScriptedActions:
     def __init__(self) -> None:
         """Nothing is suggested yet."""
         self.watch = PolicyWatch("the demonstrator")
+        self._signs: set[str] = set()  # that are told
         self.suggested: dict[int, Float32Array] = {}  # by its stations, for each one's next action
+
+    def hears(self, signs: Sequence[str]) -> None:
+        """A worker has seen these signs of its script."""
+        for sign in signs:
+            if sign not in self._signs:
+                self._signs.add(sign)
+                self.watch.tell(SIGNS[sign])
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """The script begins with the environment's episode, by itself."""
@@ -217,11 +228,15 @@ class GymStations:
                 running.hears(told)
             if row in seeds:
                 running.achieved = bool(told.get("success"))
+                if "again" in told:
+                    seed, seen = told["again"]
+                    self._signs.repeats(seed, np.array(seen, np.float32))
                 self._signs.begins(seeds[row], observation.astype(np.float32))
                 self._signs.leaves_out(told.get("undeclared", ()))
                 self._signs.rounds(bool(told.get("whole")))
             if self._script is not None and "suggested" in told:
                 self._script.suggested[row] = np.array(told["suggested"], dtype=np.float32)
+                self._script.hears(told.get("script", ()))
             running.observation = observation.astype(np.float32)
         self.steps_done += len(chosen)
         verdicts: dict[int, Verdict] = {}

@@ -22,6 +22,7 @@ from enpire.environment.core.station_backend import StationBackend, Tasked
 from enpire.environment.gym_bridge.gym_worker.environments import Acts
 from enpire.environment.gym_bridge.gym_worker.making import script_of
 from enpire.environment.gym_bridge.gym_worker.words import Unsuitable, short
+from enpire.environment.gym_bridge.script_watch import ScriptWatch
 from enpire.errors import PolicyError, UsageError, error_text
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array
@@ -51,6 +52,7 @@ class ScriptedPolicy:
         except Unsuitable as error:
             raise UsageError(str(error)) from error
         self.watch = PolicyWatch(path)
+        self._script_watch = ScriptWatch(self.watch.tell)
         self._task: Any = stations.task if isinstance(stations, Tasked) else None
         self._acts: dict[int, Acts] = {}
 
@@ -68,6 +70,7 @@ class ScriptedPolicy:
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """Begin the script anew; raises PolicyError where it fails, or returns no function."""
         with self._blamed():
+            self._script_watch.begins(lambda: self._begin(self._task))
             acts = self._begin(self._task)
         if not callable(acts):
             raise PolicyError(f"{self._path}: begin returned {acts!r:.80}: a function is needed")
@@ -78,16 +81,19 @@ class ScriptedPolicy:
 
         What it is shown is a copy: the observation itself is recorded.
         """
+        self._script_watch.asked()
         with self._blamed():
-            actions = [
-                _array(self._acts[row](seen.copy()))
+            said = [
+                self._acts[row](seen.copy())
                 for row, seen in zip(rows.tolist(), observations, strict=True)
             ]
+            actions = [_array(action) for action in said]
         if wrong := [action.shape for action in actions if action.shape != (self._size,)]:
             raise PolicyError(f"{self._path}: an action has shape {wrong[0]}, not ({self._size},)")
         for action in actions:
             if action.dtype.kind not in NUMBERS or not np.isfinite(action).all():
                 raise PolicyError(f"{self._path}: an action is {short(action)}: finite numbers")
+        self._script_watch.answered(observations, actions, said)
         made: Float32Array = np.stack(actions).clip(-LARGEST, LARGEST).astype(np.float32)
         self.watch.count(made)
         return made.clip(-1.0, 1.0)

@@ -17,13 +17,14 @@ from enpire.environment.resets.physical_reset import TRIES as RESTORE_TRIES
 from enpire.environment.resets.physical_reset import PhysicalReset
 from enpire.environment.resets.varied_arms import VariedArms
 from enpire.environment.stations.episode_state import EpisodeState, StationPhase
-from enpire.errors import ResetFailed
+from enpire.errors import PackError, ResetFailed
 from enpire.twin.twin import Rows
 from enpire.types import FloatArray, Outcome, Verdict
 
 FARTHEST = 50.0  # that a thing is from the middle of a bench [m]
 FASTEST = 2.0  # that a thing falls once it is settled: what was free for 0.2 s does [m/s]
 RESET_TRIES = 4  # one, and again up to three times
+TWICE = 1, 3  # of the scenes, that are written twice: the same variation gives the same
 ROUNDING = 1e-6  # of a count of periods
 
 
@@ -57,6 +58,7 @@ class Resets:
         names = task.variation_names
         self._target = np.array([names.index(name) for name in task.target_names], np.int64)
         model = self.twin.model
+        self._placed = 0  # scenes
         self._free = np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_FREE)
 
     def begin(self, row: int, running: EpisodeState, physical: bool) -> None:
@@ -87,7 +89,26 @@ class Resets:
     def set_initial_state(
         self, row: int, variation: FloatArray, poses: FloatArray | None = None
     ) -> None:
-        """See `Stations.set_initial_state`."""
+        """See `Stations.set_initial_state`.
+
+        Raises:
+            PackError: the task places its scene otherwise for the same variation.
+        """
+        self._write(row, variation, poses)
+        self._placed += 1
+        if self._placed not in TWICE:
+            return
+        before = np.array(self.twin.qpos[row])
+        self._write(row, variation, poses)
+        if not np.array_equal(before, self.twin.qpos[row], equal_nan=True):
+            raise PackError(
+                f"{self.task.folder / 'task.py'}: set_initial_state places otherwise for the same "
+                "variation: no seed fixes where an episode begins. Draw in `sample`, from its "
+                "`rng` alone, and keep nothing from one episode to the next"
+            )
+
+    def _write(self, row: int, variation: FloatArray, poses: FloatArray | None) -> None:
+        """Write a scene into a station."""
         self.twin.reset(row)
         self._perturber.restore(row)
         self.task.randomize_physics(self.twin, row, variation)

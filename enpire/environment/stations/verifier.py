@@ -14,6 +14,7 @@ from enpire.environment.core.answers import probed, require_verdict
 from enpire.environment.core.faults import TOO_LONG, WatchedCall, call_within, expire
 from enpire.environment.core.task import Evidence, Task, Watched
 from enpire.environment.stations.episode_state import EpisodeState
+from enpire.environment.stations.verdict_watch import VerdictWatch
 from enpire.errors import printable
 from enpire.twin.twin import Rows
 from enpire.types import Float32Array, FloatArray, Outcome, Predicate, Verdict
@@ -34,6 +35,7 @@ class Verifier:
         self.task, self.control, self.period = task, control, period
         self.verifier_cameras: VerifierCameras | None = None
         self._scheduler = scheduler
+        self._watch_verdicts = VerdictWatch(task)
 
     def period_over(
         self,
@@ -57,6 +59,7 @@ class Verifier:
         self, row: int, state: EpisodeState, readings: Readings, action: Float32Array
     ) -> None:
         state.verify += 1  # the verdict takes a period of its own
+        self._watch_verdicts.begins()
         state.evidence.append(readings)
         if state.look is not None:
             verdict = state.look.result()
@@ -80,11 +83,14 @@ class Verifier:
             self._look_at(row, state)
         else:
             task = self.task
-            self._judged(state, call_within(TOO_LONG, lambda: task.verify(evidence), task.folder))
+            verdict = call_within(TOO_LONG, lambda: task.verify(evidence), task.folder)
+            self._judged(state, verdict)
+            self._watch_verdicts.judged(Evidence(tuple(state.evidence), self.period), verdict)
 
     def _judged(self, state: EpisodeState, verdict: Verdict) -> None:
         """The end of an episode, or of an attempt; a verdict that makes no sense raises."""
         require_verdict(verdict)
+        self._watch_verdicts.executed(state.execute, verdict)
         verdict = replace(verdict, reason=printable(" ".join(verdict.reason.split())))
         if verdict.outcome is Outcome.FAILURE and state.attempt < state.job.attempts:
             state.again = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .messages import Came, Vector
+from .script_signs import ScriptSigns
 from .spaces import Spaces
 from .success import (
     SAYS,
@@ -48,6 +50,9 @@ class Single:
         require_steady(env)
         self._spaces = Spaces(env.observation_space, env.action_space)
         self._steps = 0
+        self._first: tuple[int, Vector] | None = None  # seed, and what it shows first
+        self._reviewed = False  # whether that seed has been reset to again
+        self.script = ScriptSigns(env.action_space)
         self.about = self._spaces.about(env, 1)
 
     def tick(self, seeds: dict[int, int], actions: dict[int, Vector]) -> dict[int, Came]:
@@ -68,29 +73,51 @@ class Single:
         """
         if self._acts is None:
             self._acts = _script_acts(self._begin, self._env)
-        return self._spaces.unscaled(self._acts(self._seen))
+        alone = self._begin is not None and getattr(self._begin, "alone", False)
+        if alone and not self._steps:
+            self.script.begins(self._acts, self._seen)
+        action = self._acts(copy.deepcopy(self._seen) if alone else self._seen)
+        self.script.answered(action)
+        return self._spaces.unscaled(action)
 
     def close(self) -> None:
         """Let go of it."""
         self._env.close()
 
     def _reset(self, seed: int) -> Came:
+        again = self._seen_again() if self._steps else {}
         self._steps, self._acts = 0, None
-        # Some draw their task before they pass the seed on: the generator has to have it by then.
-        # Others draw from generators that belong to nobody.
-        with suppress(AttributeError):  # of one that has its own, which nobody sets
-            self._env.unwrapped.np_random, _ = gymnasium.utils.seeding.np_random(seed)
-        seed_all(seed)
-        result = self._env.reset(seed=seed)
+        result = self._reset_to(seed)
         try:
             self._seen, info = parts(result, "reset", ("observation", "info"))
             claimed = success_claims(info, self._keys)
             self._spaces.require_same(self._env.observation_space, self._env.action_space)
             vector = self._spaces.vector(self._seen)
             told = self._spaces.unlike_declared(self._seen)
-            return {"success": achieved(claimed), **told}, vector
+            if self._first is None:
+                self._first = seed, vector.copy()
+            return {"success": achieved(claimed), **told, **again}, vector
         except Misfit as misfit:
             return self._wrong(misfit)
+
+    def _reset_to(self, seed: int) -> Any:
+        # Some draw their task before they pass the seed on: the generator has to have it by then.
+        # Others draw from generators that belong to nobody.
+        with suppress(AttributeError):  # of one that has its own, which nobody sets
+            self._env.unwrapped.np_random, _ = gymnasium.utils.seeding.np_random(seed)
+        seed_all(seed)
+        return self._env.reset(seed=seed)
+
+    def _seen_again(self) -> dict[str, Any]:
+        """What the first seed begins with once an episode has been run; looked at once."""
+        if self._reviewed or self._first is None:
+            return {}
+        self._reviewed, (seed, _) = True, self._first
+        try:
+            seen, _ = parts(self._reset_to(seed), "reset", ("observation", "info"))
+            return {"again": [seed, self._spaces.vector(seen).tolist()]}
+        except Misfit:  # which is told where it counts
+            return {}
 
     def _step(self, action: Vector) -> Came:
         result = self._env.step(self._spaces.scaled(action))
@@ -131,6 +158,7 @@ class Several:
         require_steady(env)
         self._count = env.num_envs
         self._spaces = Spaces(env.single_observation_space, env.single_action_space)
+        self.script = ScriptSigns(env.single_action_space)
         self._steps = np.zeros(self._count, dtype=int)
         self._over: NDArray[np.bool_] = np.zeros(self._count, dtype=np.bool_)
         self.about = self._spaces.about(env, self._count)

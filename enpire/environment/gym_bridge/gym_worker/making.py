@@ -53,6 +53,20 @@ def make(task: str, stations: int, key: str = "", script: str = "") -> Single | 
         raise Unsuitable(f"{error}{hint}") from error
 
 
+class ActAlone:
+    """Begins an episode of a script that is a function from an observation to an action."""
+
+    alone = True
+
+    def __init__(self, act: Acts) -> None:
+        """act: the function."""
+        self._act = act
+
+    def __call__(self, env: Any) -> Acts:
+        """Return it."""
+        return self._act
+
+
 def script_of(path: str) -> Callable[[Any], Acts]:
     """What begins an episode of the script in this file: an environment to what acts in it.
 
@@ -72,7 +86,7 @@ def script_of(path: str) -> Callable[[Any], Acts]:
     if callable(begin):
         return begin
     if callable(act := getattr(module, "act", None)):
-        return lambda _: act
+        return ActAlone(act)
     raise Unsuitable(f"{path} has neither begin(env) nor act(observation)")
 
 

@@ -41,6 +41,7 @@ def serve(
                 told = came[row][0]
                 if not any(told.get(end) for end in ("wrong", "terminated", "truncated")):
                     told["suggested"] = environment.suggest(row).tolist()
+                    told["script"] = environment.script.found
             each = [came[row] for row in (*seeds, *rows)]
             answer({"told": [what for what, _ in each]}, [seen for _, seen in each])
         environment.close()
