@@ -35,9 +35,10 @@ from enpire.policies import Policy
 class Dagger:
     """Have a LeRobot policy learn what a teacher would have done where it was."""
 
-    tuning: FineTuning = field(default_factory=lambda: FineTuning(steps=1000, lr=3e-4))
-    teacher: Training = field(default_factory=Training)  # of its flow
-    critic_steps: int = 10_000  # gradient steps of those who choose among the teacher's chunks
+    tuning: FineTuning = field(default_factory=lambda: FineTuning(steps=2000, lr=1e-3))
+    # Of the teacher's flow. More steps take longer than the robots, and it is made anew each round.
+    teacher: Training = field(default_factory=lambda: Training(steps=2000))
+    critic_steps: int = 3000  # gradient steps of those who choose among the teacher's chunks
 
     def require_policy(self, policy: Policy | None) -> None:
         """See `Particular.require_policy`."""
