@@ -157,6 +157,9 @@ class _DrawnEpisodes(EpisodeRunner):
 class _NamesKnown(EpisodeCache):
     """Episodes of policies that are names only."""
 
+    def policy(self, name: str) -> Any:
+        return None
+
     def controller(self, name: str) -> Any:
         return None
 

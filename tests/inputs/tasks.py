@@ -249,9 +249,12 @@ ALL = (
     keeps(
         "a verdict by the best so far",
         "verify judges the same evidence otherwise",
+        TOLD,
         verify=best_so_far,
     ),
-    keeps("a verdict by a count", "verify judges the same evidence otherwise", verify=counted),
+    keeps(
+        "a verdict by a count", "verify judges the same evidence otherwise", TOLD, verify=counted
+    ),
     keeps("an observation since the last", "observe shows otherwise", observe=since_last),
     keeps(
         "a place of its own",

@@ -9,7 +9,6 @@ import numpy as np
 
 from enpire.environment.core.faults import TOO_LONG, call_within
 from enpire.environment.core.task import Evidence, Task
-from enpire.errors import PackError
 from enpire.types import Outcome, Verdict
 
 LOG = logging.getLogger(__name__)
@@ -41,9 +40,8 @@ class VerdictWatch:
     def judged(self, evidence: Evidence, verdict: Verdict) -> None:
         """`verify` has judged this evidence so.
 
-        Raises:
-            PackError: it judges the first evidence otherwise than it did then, or this evidence
-                otherwise than if it were the first.
+        Told is a task that judges the first evidence otherwise than it did then, or this evidence
+        otherwise than if it were the first.
         """
         if self._first is None or self._evidence is None or self._fresh is None:
             self._evidence, self._first = evidence, verdict
@@ -57,11 +55,13 @@ class VerdictWatch:
         ):
             other = _verdict(task, kept)
             if _measures(other) != _measures(before):
-                raise PackError(
+                self._again = AGAIN  # once is enough
+                self._tell(
                     f"{task.folder / 'task.py'}: verify judges the same evidence otherwise in "
                     f"another episode ({_shown(before)}; then {_shown(other)}): by what it kept, "
                     "at random, or by a clock? A verdict is of its evidence alone"
                 )
+                return
 
     def executed(self, periods: int, verdict: Verdict) -> None:
         """An episode was judged so, after so many periods of execution."""
