@@ -11,7 +11,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from enpire.datasets.compatibility import TaskInterface
-from enpire.datasets.folder import Frames
 from enpire.datasets.strides import (
     ROWS,
     SEEN,
@@ -19,7 +18,6 @@ from enpire.datasets.strides import (
     STRIDE,
     Pairs,
     Strides,
-    by_episodes,
     correlations,
     leading,
 )
@@ -28,24 +26,15 @@ from enpire.types import FloatArray
 COSINE, SINE = "_cos", "_sin"
 
 
-def odd_angles(
-    frames: Frames, pair: tuple[FloatArray, FloatArray], wanted: TaskInterface
-) -> tuple[str, ...]:
+def odd_angles(theirs: Pairs, wanted: TaskInterface) -> list[str]:
     """Find angles that actions turn otherwise than in the task.
 
-    Args:
-        frames: All frames, by episodes.
-        pair: Their actions (n, act) and observations (n, obs).
-        wanted: The task that they are for, with episodes of random actions.
-
-    Returns:
-        A clause about each, for a person.
+    A clause about each, for a person; arguments as of `odd_strides`.
     """
     places = angle_places(wanted.observation)
-    both = wanted.random, by_episodes(frames, pair)
-    ours, here = (Strides.of(_with_angles(pairs, places)) for pairs in both)
+    ours, here = (Strides.of(_with_angles(pairs, places)) for pairs in (wanted.random, theirs))
     if not places or min(len(ours), len(here)) < ROWS:
-        return ()
+        return []
     told: list[str] = []
     for action, angle in _turning(ours):
         names = [wanted.observation[place] for place in places[angle]]
@@ -67,7 +56,7 @@ def odd_angles(
                 f"over {STRIDE} frames {turns} {times:.2g} times as far as in {wanted.task}: the "
                 "sine of another angle, or another scale?"
             )
-    return tuple(told)
+    return told
 
 
 def angle_places(names: Sequence[str]) -> tuple[tuple[int, int], ...]:

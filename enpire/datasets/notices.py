@@ -100,6 +100,7 @@ def noticed(
 ) -> tuple[str, ...]:
     """What is told of a dataset; pair: actions (n, act) and observations (n, obs) of all frames."""
     actions, observations = pair
+    theirs = strides.by_episodes(frames, pair)
     told = [
         _robot(description, wanted),
         _rates(description),
@@ -121,9 +122,9 @@ def noticed(
         _left_out(frames),
         _unread(frames, description, wanted),
         *recording_faults.signs(frames, pair, wanted),
-        *strides.odd_strides(frames, pair, wanted),
-        *delays.odd_delays(frames, pair, wanted),
-        *angles.odd_angles(frames, pair, wanted),
+        *strides.odd_strides(theirs, wanted),
+        *delays.odd_delays(theirs, wanted),
+        *angles.odd_angles(theirs, wanted),
         *replays.odd_replays(frames, pair, wanted),
     ]
     return tuple(text for text in told if text)

@@ -70,22 +70,18 @@ def by_episodes(frames: Frames, pair: tuple[FloatArray, FloatArray]) -> Pairs:
     return [(actions[each], seen[each]) for each in rows]
 
 
-def odd_strides(
-    frames: Frames, pair: tuple[FloatArray, FloatArray], wanted: TaskInterface
-) -> tuple[str, ...]:
-    """Find what moves otherwise than in the task.
+def length(theirs: Pairs) -> int:
+    """Return how many frames there are in all episodes."""
+    return sum(len(seen) for _, seen in theirs)
 
-    Args:
-        frames: All frames, by episodes.
-        pair: Their actions (n, act) and observations (n, obs).
-        wanted: The task that they are for, with episodes of random actions.
 
-    Returns:
-        A clause about each, for a person.
+def odd_strides(theirs: Pairs, wanted: TaskInterface) -> tuple[str, ...]:
+    """Find what moves otherwise than in the task, a clause about each for a person.
+
+    theirs: see `by_episodes`. wanted: the task that they are for, with episodes of random actions.
     """
-    theirs = by_episodes(frames, pair)
     ours, here = Strides.of(wanted.random), Strides.of(theirs)
-    if len(frames) < FEWEST or min(len(ours), len(here)) < ROWS:
+    if length(theirs) < FEWEST or min(len(ours), len(here)) < ROWS:
         return ()
     leads = leading(ours)
     told = [
@@ -158,8 +154,11 @@ def _late(theirs: Pairs, leads: list[tuple[int, int]], wanted: TaskInterface) ->
     """Whether all that actions surely move follows sooner, or later, than in the task."""
     shifts = []
     for action, entry in leads:
-        mine, found = (_delays(pairs, action, entry) for pairs in (wanted.random, theirs))
-        due, best = int(np.argmax(mine)), int(np.argmax(found))
+        mine, found = (
+            by_delays([(done[:, action], np.diff(seen[:, entry])) for done, seen in pairs])
+            for pairs in (wanted.random, theirs)
+        )
+        due, best = int(mine.argmax()), int(found.argmax())
         if min(mine[due], found[best]) >= PLAIN:
             shifts.append(best - due if found[best] > found[due] + BETTER else 0)
     if len(shifts) < 2 or not (min(shifts) > 0 or max(shifts) < 0):
@@ -172,18 +171,25 @@ def _late(theirs: Pairs, leads: list[tuple[int, int]], wanted: TaskInterface) ->
     )
 
 
-def _delays(pairs: Pairs, action: int, entry: int) -> list[float]:
-    """How well an entry follows an action, for each delay from `-LATEST` to `LATEST` frames."""
+def by_delays(columns: Sequence[tuple[FloatArray, FloatArray]]) -> FloatArray:
+    """Return how well a column follows another one, for delays of `-LATEST` to `LATEST` frames.
+
+    Args:
+        columns: The other one and the one that follows it, (t,) each, in each episode.
+
+    Returns:
+        Sizes of correlations, (2 LATEST + 1,).
+    """
     found = []
     for delay in range(-LATEST, LATEST + 1):
-        pushed, moved = [], []
-        for actions, seen in pairs:
-            steps = np.diff(seen[:, entry])
-            first, last = max(0, -delay), len(steps) - max(0, delay)
-            pushed.append(actions[first : max(first, last), action])
-            moved.append(steps[first + delay : max(first, last) + delay])
-        found.append(abs(_correlation(np.concatenate(pushed), np.concatenate(moved))))
-    return found
+        ones, others = [], []
+        for one, other in columns:
+            first = max(0, -delay)
+            last = max(first, len(other) - max(0, delay))
+            ones.append(one[first:last])
+            others.append(other[first + delay : last + delay])
+        found.append(abs(_correlation(np.concatenate(ones), np.concatenate(others))))
+    return np.array(found)
 
 
 def _grips(theirs: Pairs, wanted: TaskInterface) -> list[str]:

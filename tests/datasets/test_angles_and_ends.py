@@ -44,8 +44,7 @@ def told(change: Callable[[FloatArray], object]) -> str:
     pairs = [turned(rng) for _ in range(4)]
     for _, seen in pairs:
         change(seen)
-    pair = np.concatenate([done for done, _ in pairs]), np.concatenate([seen for _, seen in pairs])
-    return "; ".join(odd_angles(frames_of(pairs), pair, wanted))
+    return "; ".join(odd_angles(pairs, wanted))
 
 
 def quarter(seen: FloatArray) -> None:

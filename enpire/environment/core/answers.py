@@ -49,14 +49,14 @@ def observed(task: Task, readings: Readings) -> Float32Array:
     Raises:
         PackError: it is of another shape than the task says, or of no real numbers.
     """
-    first = task not in _OBSERVED
-    kept = copy.deepcopy(readings) if first else readings
+    before = _OBSERVED.get(task)
+    kept = copy.deepcopy(readings) if before is None else readings
     with told_with_its_line(task.folder):
         seen = task.observe(readings)
-    if first:
+    if before is None:
         _require_pure(task, seen, readings, kept)
-        _OBSERVED[task] = FirstShown(kept, np.array(seen))
-    _OBSERVED[task].require_again(task)
+        before = _OBSERVED[task] = FirstShown(kept, np.array(seen))
+    before.require_again(task)
     _require_shape(task, "observe", seen, (len(readings.joints), len(task.observation_names)))
     _require_numbers(task, "observe", seen)
     with np.errstate(over="ignore"):  # infinite then, and refused

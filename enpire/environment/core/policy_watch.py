@@ -97,9 +97,10 @@ class PolicyWatch:
             self._widest = high if self._widest is None else np.maximum(self._widest, high)
 
     def tell(self, clause: str) -> None:
-        """Say this of it, too: now, and at the end."""
-        self._more.append(clause)
-        LOG.warning("%s: %s", self._name, clause)
+        """Say this of it, too: now, the first time, and at the end."""
+        if clause not in self._more:
+            self._more.append(clause)
+            LOG.warning("%s: %s", self._name, clause)
 
     @property
     def share(self) -> float:

@@ -38,8 +38,7 @@ from enpire.environment.gym_bridge.gym_process import (
     GymWorker,
     LostEnvironment,
 )
-from enpire.environment.gym_bridge.gym_worker import script_signs
-from enpire.environment.gym_bridge.script_watch import ROUNDED, VARIES
+from enpire.environment.gym_bridge.script_watch import MEANS
 from enpire.environment.gym_bridge.success_rule import GymEpisode, SuccessRule, invalid
 from enpire.environment.stations.action_selector import at_fault, checked
 from enpire.errors import EnpireError, EnvironmentFault, PolicyFault, UsageError
@@ -58,7 +57,6 @@ from enpire.types import (
 
 LOG = logging.getLogger(__name__)
 SEEDS = 2**31  # a job's seed modulo this: environments hand theirs to generators of 32 bits
-SIGNS = {script_signs.VARIES: VARIES, script_signs.WHOLE: ROUNDED}  # of a script, in words
 TRIES = 3  # faults in a row that set a station aside
 
 
@@ -68,15 +66,12 @@ class ScriptedActions:
     def __init__(self) -> None:
         """Nothing is suggested yet."""
         self.watch = PolicyWatch("the demonstrator")
-        self._signs: set[str] = set()  # that are told
         self.suggested: dict[int, Float32Array] = {}  # by its stations, for each one's next action
 
     def hears(self, signs: Sequence[str]) -> None:
         """A worker has seen these signs of its script."""
         for sign in signs:
-            if sign not in self._signs:
-                self._signs.add(sign)
-                self.watch.tell(SIGNS[sign])
+            self.watch.tell(MEANS[sign])
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
         """The script begins with the environment's episode, by itself."""

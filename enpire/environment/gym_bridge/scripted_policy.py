@@ -93,7 +93,7 @@ class ScriptedPolicy:
         for action in actions:
             if action.dtype.kind not in NUMBERS or not np.isfinite(action).all():
                 raise PolicyError(f"{self._path}: an action is {short(action)}: finite numbers")
-        self._script_watch.answered(observations, actions, said)
+        self._script_watch.answered(observations, said)
         made: Float32Array = np.stack(actions).clip(-LARGEST, LARGEST).astype(np.float32)
         self.watch.count(made)
         return made.clip(-1.0, 1.0)

@@ -31,6 +31,18 @@ DEEPEST = 100  # wrappers around one another
 RUNNING = ("NormalizeObservation", "NormalizeReward")  # wrappers by running statistics
 
 
+class ActAlone:
+    """Begins an episode of a script that is a function from an observation to an action."""
+
+    def __init__(self, act: Acts) -> None:
+        """act: the function."""
+        self._act = act
+
+    def __call__(self, env: Any) -> Acts:
+        """Return it."""
+        return self._act
+
+
 class Single:
     """One environment: one station."""
 
@@ -52,7 +64,7 @@ class Single:
         self._steps = 0
         self._first: tuple[int, Vector] | None = None  # seed, and what it shows first
         self._reviewed = False  # whether that seed has been reset to again
-        self.script = ScriptSigns(env.action_space)
+        self.script = ScriptSigns(_fractional(env.action_space))
         self.about = self._spaces.about(env, 1)
 
     def tick(self, seeds: dict[int, int], actions: dict[int, Vector]) -> dict[int, Came]:
@@ -73,11 +85,12 @@ class Single:
         """
         if self._acts is None:
             self._acts = _script_acts(self._begin, self._env)
-        alone = self._begin is not None and getattr(self._begin, "alone", False)
+        acts = self._acts
+        alone = isinstance(self._begin, ActAlone)
         if alone and not self._steps:
-            self.script.begins(self._acts, self._seen)
-        action = self._acts(copy.deepcopy(self._seen) if alone else self._seen)
-        self.script.answered(action)
+            self.script.begins(lambda: acts)
+        action = acts(copy.deepcopy(self._seen) if alone else self._seen)
+        self.script.answered(self._seen, action)
         return self._spaces.unscaled(action)
 
     def close(self) -> None:
@@ -158,7 +171,7 @@ class Several:
         require_steady(env)
         self._count = env.num_envs
         self._spaces = Spaces(env.single_observation_space, env.single_action_space)
-        self.script = ScriptSigns(env.single_action_space)
+        self.script = ScriptSigns(_fractional(env.single_action_space))
         self._steps = np.zeros(self._count, dtype=int)
         self._over: NDArray[np.bool_] = np.zeros(self._count, dtype=np.bool_)
         self.about = self._spaces.about(env, self._count)
@@ -239,6 +252,11 @@ class Several:
             except Misfit as misfit:
                 found.append(({"wrong": str(misfit)}, np.zeros(self._spaces.observation)))
         return found
+
+
+def _fractional(space: gymnasium.Space[Any]) -> bool:
+    """Tell whether actions of it have fractions."""
+    return space.dtype is not None and bool(np.issubdtype(space.dtype, np.floating))
 
 
 def _script_acts(begin: Callable[[Any], Acts] | None, env: Any) -> Acts:

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import gymnasium
 
-from .environments import Acts, Several, Single, seed_all
+from .environments import ActAlone, Acts, Several, Single, seed_all
 from .success import SAYS
 from .words import Unsuitable, short
 
@@ -51,20 +51,6 @@ def make(task: str, stations: int, key: str = "", script: str = "") -> Single | 
     except gymnasium.error.UnregisteredEnv as error:
         hint = "" if module else "; MODULE:ID imports the module that registers it"
         raise Unsuitable(f"{error}{hint}") from error
-
-
-class ActAlone:
-    """Begins an episode of a script that is a function from an observation to an action."""
-
-    alone = True
-
-    def __init__(self, act: Acts) -> None:
-        """act: the function."""
-        self._act = act
-
-    def __call__(self, env: Any) -> Acts:
-        """Return it."""
-        return self._act
 
 
 def script_of(path: str) -> Callable[[Any], Acts]:

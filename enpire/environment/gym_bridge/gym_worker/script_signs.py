@@ -1,4 +1,4 @@
-"""Signs that a script beside an environment keeps what it should not, or rounds its actions."""
+"""Signs that a person's own script keeps what it should not, or rounds its actions."""
 
 from __future__ import annotations
 
@@ -17,36 +17,37 @@ ALIKE = 1e-3  # by which two answers to one observation may differ: a GPU's roun
 class ScriptSigns:
     """Looks at what a script answers; `found` has the signs so far."""
 
-    def __init__(self, space: Any) -> None:
-        """space: of actions."""
+    def __init__(self, fractions: bool) -> None:
+        """fractions: whether an action has any, from lowest to highest."""
         self.found: list[str] = []
-        self._fractions = np.issubdtype(getattr(space, "dtype", None) or np.int64, np.floating)
+        self._fractions = fractions
         self._first: tuple[Any, Any] | None = None  # an observation, and what it did then
         self._again = self._count = 0
-        self._one: Any = None  # an action
-        self._varied = False  # whether another one was another
+        self._varied = False  # whether another action was another than the first
 
-    def begins(self, acts: Callable[[Any], Any], seen: Any) -> None:
-        """An episode begins with this; acts: a function that has no episode of its own."""
+    def begins(self, begun: Callable[[], Any]) -> None:
+        """An episode is about to begin; begun: begins another one, for a function that acts."""
+        if self._first is None or self._again == AGAIN or VARIES in self.found:
+            return
+        self._again += 1
+        seen, before = self._first
+        if not callable(acts := begun()):
+            return
+        now = np.asarray(acts(copy.deepcopy(seen)))
+        numbers = before.dtype.kind in "iuf" and now.dtype.kind in "iuf"
+        if numbers and not (before.shape == now.shape and np.allclose(now, before, atol=ALIKE)):
+            self.found.append(VARIES)
+
+    def answered(self, seen: Any, action: Any) -> None:
+        """It has done this where it was shown that."""
         if self._first is None:
-            self._first = copy.deepcopy(seen), np.array(acts(copy.deepcopy(seen)))
-        elif self._again < AGAIN and VARIES not in self.found:
-            self._again += 1
-            before = self._first[1]
-            now = np.asarray(acts(copy.deepcopy(self._first[0])))
-            numbers = before.dtype.kind in "iuf" and now.dtype.kind in "iuf"
-            if numbers and not (before.shape == now.shape and np.allclose(now, before, atol=ALIKE)):
-                self.found.append(VARIES)
-
-    def answered(self, action: Any) -> None:
-        """It has done this."""
+            self._first = copy.deepcopy(seen), np.array(action)
         if WHOLE in self.found or not self._fractions:
             return
         if not (isinstance(action, np.ndarray) and action.dtype.kind in "iu"):
             self._fractions = False  # it knows of fractions
             return
-        self._one = action.copy() if self._one is None else self._one
-        self._varied = self._varied or not np.array_equal(self._one, action)
+        self._varied = self._varied or not np.array_equal(self._first[1], action)
         self._count += 1
         if self._count >= FEWEST and self._varied:
             self.found.append(WHOLE)
