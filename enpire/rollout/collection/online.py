@@ -42,7 +42,7 @@ class LearnerHandle(Protocol):
 class OnlineCollection:
     """One round's collection."""
 
-    learning: LearnerHandle  # the learner, which is handed blocks
+    learning: LearnerHandle | None  # the learner, which is handed blocks; None: not there yet
     before: int  # blocks that it was handed in earlier rounds
     # All episodes of the run so far, by id, to which those that end are added.
     known: Mapping[str, Episode]
@@ -55,6 +55,7 @@ class OnlineCollection:
     most: int  # of them, at least one block
     good: float  # success of the latest ones that ends it sooner
     live: bool = False  # stations wait for no version
+    early: bool = False  # the round has not begun: nothing is handed over yet
     _ids: list[list[str]] = field(default_factory=list)  # of the blocks begun
     _handed: int = 0  # of these blocks, over to the learner
 
@@ -72,10 +73,17 @@ class OnlineCollection:
             if self._enough(block - LAG):
                 break
             version = version_of(names[0]) if names else self._version(due)
-            yield from self._block(block, seeds, version)
+            if self.live and not self._has(version):  # of a learner that was given up, or long ago
+                version = self._version(due)
+            yield from self._block(block, seeds, version, begun)
         while self._handed < len(self._ids):
             yield None
             self._hand_over()
+
+    @property
+    def blocks(self) -> int:
+        """How many were begun."""
+        return len(self._ids)
 
     @property
     def recent(self) -> Estimate:
@@ -83,21 +91,36 @@ class OnlineCollection:
         return self._success(self._handed)
 
     def _version(self, due: int) -> int:
-        return self.learning.newest() if self.live else due
+        if not self.live:
+            return due
+        return self.learning.newest() if self.learning else 0
+
+    def _has(self, version: int) -> bool:
+        return self.learning.has(version) if self.learning else version == 0
 
     def _ready(self, due: int) -> bool:
         self._hand_over()
-        return self.live or self.learning.has(due)
+        return self.live or self._has(due)
 
-    def _block(self, block: int, seeds: Sequence[int], version: int) -> Iterator[Job | None]:
+    def _block(
+        self, block: int, seeds: Sequence[int], version: int, begun: Mapping[int, str]
+    ) -> Iterator[Job | None]:
+        """Yield the jobs of a block; begun: policies of episodes that there are, by seed."""
         name = f"policy-{self.round}.{version}"
-        ids = [episode_id(Purpose.COLLECTION, self.round, name, seed) for seed in seeds]
+        names = [begun.get(seed, name) for seed in seeds]
+        ids = [
+            episode_id(Purpose.COLLECTION, self.round, *each)
+            for each in zip(names, seeds, strict=True)
+        ]
         self._ids.append(ids)
         if all(id in self.known for id in ids):
             return
-        controller = self.acts(self.learning.policy(version)) if version else self.start
+        acts = self.acts(self.learning.policy(version)) if self.learning and version else None
+        controller = acts or self.start
         stale = self.before + block - version
-        for seed in seeds:
+        for seed, id in zip(seeds, ids, strict=True):
+            if id in self.known:
+                continue
             yield Job(
                 seed, Purpose.COLLECTION, controller, name, self.round, staleness=max(stale, 0)
             )
@@ -105,7 +128,7 @@ class OnlineCollection:
 
     def _hand_over(self) -> None:
         """Hand over the blocks whose episodes have all ended, in order."""
-        while self._handed < len(self._ids):
+        while self.learning and not self.early and self._handed < len(self._ids):
             ids = self._ids[self._handed]
             if not all(id in self.known for id in ids):
                 return
@@ -119,7 +142,9 @@ class OnlineCollection:
         return seen.trials >= RECENT and seen.rate >= self.good
 
     def _success(self, blocks: int) -> Estimate:
-        return _latest(self.known[id] for ids in self._ids[:blocks] for id in ids)
+        ids = (id for block in self._ids[:blocks] for id in block)
+        # On the clock of the wall, more blocks may be under way than versions lag behind.
+        return _latest(self.known[id] for id in ids if id in self.known)
 
 
 def recent(episodes: Mapping[str, Episode], round: int, seeds: Iterator[int]) -> Estimate:

@@ -16,14 +16,12 @@ from itertools import islice
 from enpire.environment import Job, Operator, ResetMode, StationBackend, Tasked
 from enpire.errors import EnpireError, PolicyError, RecipeError, TrainerKilledError
 from enpire.freed_memory import give_back
-from enpire.improvement.collection import caught
 from enpire.improvement.online import is_online
 from enpire.improvement.recipe import Candidate, ConfiguredRecipe
 from enpire.improvement.training_process import Trainer, TrainingHandle, TrainingRequest, keep
 from enpire.policies import shape_for
-from enpire.policies.asynchronous import live_controller
 from enpire.rollout.collection.demonstration_starts import demonstration_seeds
-from enpire.rollout.collection.online import OnlineCollection, recent
+from enpire.rollout.collection.online import recent
 from enpire.rollout.evaluation.comparison import Decision
 from enpire.rollout.evaluation.paired_comparison import PairedComparison
 from enpire.rollout.evaluation.seeds import stream
@@ -37,7 +35,7 @@ from enpire.rollout.loop.pairs_ahead import PairsAhead
 from enpire.rollout.loop.round_collections import RoundCollections
 from enpire.rollout.loop.round_decisions import POLICY, RoundDecisions
 from enpire.rollout.loop.sealed_evaluations import SealedEvaluations
-from enpire.rollout.loop.settings import REAL, SPREAD, LoopSettings
+from enpire.rollout.loop.settings import SPREAD, LoopSettings
 from enpire.rollout.loop.state import LoopState
 from enpire.store import EpisodeWriter, RoundRow, Run
 from enpire.store.fault_points import fault_point
@@ -86,7 +84,8 @@ class Loop:
         self._pairs = PairsAhead(settings, fleet, runner)
         self._sealed = SealedEvaluations(settings, run.ledger, writer, self._decisions, runner)
         self._online = OnlineRounds(
-            run, self._known.episodes, settings.seed, self._training_request, self._decisions.base
+            *(settings, run, fleet, runner, writer.flush),
+            *(self._recipe, self._training_request, self._decisions.base, budget.rounds),
         )
         self._collections = RoundCollections(
             *(settings, run.ledger, fleet, self._known, self._decisions),
@@ -153,8 +152,9 @@ class Loop:
                     f"nothing to begin with: {more}"
                 )
             name = self._train(self.first, 0, "")
-        if not self.run_store.ledger.rounds():
+        if self.schedule and not self.run_store.ledger.rounds():
             self._collections.begin_early(1)
+            self._online.begin_early(1)
         self._evaluate_start(name)
         return name
 
@@ -193,6 +193,7 @@ class Loop:
             self._pairs.drop()
             if isinstance(error, PolicyError):  # it has ended all that was under way
                 self._collections.forget()
+                self._online.forget()
         self._fruitless = 0 if candidate else self._fruitless + 1
         if better and candidate is not None:
             fault_point("promote")
@@ -225,45 +226,31 @@ class Loop:
 
         A learner whose process was killed is begun once more, with all that it had been handed.
         """
-        recipe, name = self._recipe(number), f"{POLICY}-{number}"
+        name = f"{POLICY}-{number}"
         try:
-            candidate, latest = self._learned(number, recipe)
+            candidate, latest = self._learned(number)
         except TrainerKilledError as error:
             text = f"{error}; another learns from the same episodes, from its checkpoint"
             self._decisions.note(number, RETRIED, text, base, name)
             self._online.close()
-            candidate, latest = self._learned(number, recipe)
-        text = keep(self.run_store, candidate, name, self._training_request(recipe, number, base))
+            candidate, latest = self._learned(number)
+        asked = self._training_request(self._recipe(number), number, base)
+        text = keep(self.run_store, candidate, name, asked)
         self._decisions.note(number, "trained", f"{text}; {latest} of the latest", base, name)
         return name
 
-    def _learned(self, number: int, recipe: ConfiguredRecipe) -> tuple[Candidate, Estimate]:
+    def _learned(self, number: int) -> tuple[Candidate, Estimate]:
         """What comes of a round's learner, and the success of its latest episodes."""
-        settings = self.settings
-        live = self.stations.live or settings.delays.pace == REAL
-        process, before = self._online.begun(number, recipe)
-        collection = OnlineCollection(
-            process,
-            before,
-            self._known.episodes,
-            self.writer.flush,
-            self._known.controller(self._decisions.base(number)),
-            lambda policy: live_controller(policy, self.stations),
-            number,
-            stream(settings.seed, "collect", number),
-            settings.rounds.collect,
-            settings.evaluation.target,
-            live,
-        )
-        errors: list[RecipeError] = []
-        done = self._known.collected(number)
-        self.state.begin("collecting and learning", settings.rounds.collect, done)
-        jobs = self._known.missing(caught(collection.jobs(), errors))
-        self._runner.run_out(self.fleet.beside(jobs))
-        for error in errors:
+        process, begun = self._online.take(number)
+        collect, done = self.settings.rounds.collect, self._known.collected(number)
+        self.state.begin("collecting and learning", collect, done)
+        # Where time goes on, what the next round collects fills in what would be idle from here on.
+        self._online.begin_early(number + 1)
+        self._runner.run_out(begun.queue)
+        for error in begun.errors:
             raise error
-        process.ask_candidate(now=live)  # on the clock of the wall no station waits for learning
-        return self._await_candidate(process.candidate), collection.recent
+        process.ask_candidate(now=self._online.live)  # where time goes on, none waits for learning
+        return self._await_candidate(process.candidate), begun.collection.recent
 
     def _train(self, recipe: ConfiguredRecipe, number: int, parent: str) -> str:
         """A candidate, made beside the stations; they have the comparison's first episodes done.
