@@ -225,3 +225,41 @@ def test_blocks_of_earlier_rounds_are_found_again_and_count() -> None:
     later = second.run()
     assert later[0].policy == "policy-2.3"
     assert not {job.id for job in later} & {job.id for job in jobs}
+
+
+def test_who_starts_acts_until_the_round_begins_and_its_learner_is_handed_all() -> None:
+    bench = Bench(learning=None, live=True, early=True)
+
+    def wins(at: int) -> bool:
+        if at == 2 * BLOCK:  # the round begins
+            assert not bench.learner.handed
+            bench.collection.learning, bench.collection.early = bench.learner, False
+        return False
+
+    done = bench.run(wins=wins)
+    assert {job.policy for job in done[: 2 * BLOCK]} == {"policy-1.0"}
+    assert done[-1].policy == "policy-1.3"
+    ids = [id for block in bench.learner.handed for id in block]
+    assert ids == [job.id for job in done]
+
+
+def test_a_block_that_another_learner_began_is_completed_by_this_one() -> None:
+    earlier = Bench(live=True, before=9)
+    earlier.learner.handed = [[]] * 9
+    earlier.run(last=BLOCK // 2)
+    assert {e.policy for e in earlier.known.values()} == {"policy-1.9"}
+    bench = Bench(known=dict(earlier.known), live=True)
+    bench.run()
+    assert len(bench.learner.handed) == 5
+    assert {bench.known[id].policy for id in bench.learner.handed[0]} == {
+        "policy-1.9",
+        "policy-1.0",
+    }
+    seeds = [e.seed for e in bench.known.values()]
+    assert len(seeds) == len(set(seeds)) == 5 * BLOCK
+
+
+def test_more_stations_than_a_version_lags_behind_end_a_round_in_time() -> None:
+    bench = Bench(live=True, most=40 * BLOCK, good=0.9)
+    done = bench.run(stations=6 * BLOCK, wins=lambda at: True)
+    assert RECENT < len(done) < 40 * BLOCK

@@ -18,7 +18,7 @@ from enpire.rollout.collection import online
 from enpire.rollout.evaluation.statistics import estimate
 from enpire.rollout.loop import loop as loops
 from enpire.rollout.loop import online_rounds, round_decisions
-from enpire.store import Run
+from enpire.store import Phase, Run
 from enpire.types import Episode, Estimate, Purpose
 from tests.improvement.here import Done
 from tests.rollout.loop.test_loop import FAST, SLOW, TINY, Killed, Moves, Steps, go, notes
@@ -114,6 +114,7 @@ class HereOnline:
         self.due.append(self.learner.candidate())
 
     def candidate(self) -> Candidate | None:
+        self.newest()
         return self.due.pop() if self.due else None
 
     def close(self) -> None:
@@ -406,3 +407,80 @@ def test_comparisons_together_take_no_more_episodes_than_were_learned_from(
     assert (
         "40 episodes on average, after 20 in earlier rounds, and learners collected 48" in texts[1]
     )
+
+
+WALL = SETTINGS.but(pace="real", robots=5)  # a clock that goes on, on which stations wait for none
+
+
+def idle_s(folder: Path) -> float:
+    """Return how long stations were idle between the first policy and the last collection [s]."""
+    with Run.open(folder) as run:
+        purposes = {e.id: e.purpose for e in run.episodes()}
+        done = run.ledger.intervals()
+    shown = [i.end_s for i in done if purposes.get(i.episode) is Purpose.DEMONSTRATION]
+    collected = [i.end_s for i in done if purposes.get(i.episode) is Purpose.COLLECTION]
+    idle = [i for i in done if i.phase is Phase.IDLE and max(shown) <= i.start_s]
+    return sum(i.end_s - i.start_s for i in idle if i.end_s <= max(collected))
+
+
+def handed(process: HereOnline) -> list[str]:
+    return [id for ids in process.handed for id in ids]
+
+
+@pytest.mark.usefixtures("patient")
+def test_what_would_be_idle_collects_for_the_next_round_on_the_clock_of_the_wall(
+    tmp_path: Path,
+) -> None:
+    for name, settings in (("free", SETTINGS.but(robots=5)), ("wall", WALL)):
+        HereOnline.begun = []
+        go(tmp_path / name, Moves(SLOW), Grows(gain=0.01), rounds=2, settings=settings)
+    (process,) = HereOnline.begun
+    folder = tmp_path / "wall"
+    assert idle_s(folder) < 0.3 * idle_s(tmp_path / "free"), "the last round has none after it"
+    first, second = ([e.id for e in collected(folder, number)] for number in (1, 2))
+    assert sorted(handed(process)[:24]) == sorted(first), "in its round"
+    assert sorted(handed(process)) == sorted(first + second), "each once"
+    assert online.version_of(collected(folder, 1)[0].policy) == 0
+    assert online.version_of(collected(folder, 2)[0].policy) > 3, "of the round before"
+
+
+@pytest.mark.usefixtures("patient")
+def test_what_began_early_under_a_learner_that_fails_goes_to_the_next_one(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    go(folder, Moves(SLOW), Grows(fails_after=2), rounds=2, settings=WALL)
+    assert [note.round for note in notes(folder, "rejected")] == [1, 2]
+    assert [process.first for process in HereOnline.begun][:2] == [1, 2]
+    for process in HereOnline.begun:
+        ids = handed(process)
+        assert len(ids) == len(set(ids))
+    with Run.open(folder) as run:
+        seeds = [e.seed for e in run.episodes(Purpose.COLLECTION) if e.round == 2]
+    assert len(seeds) == len(set(seeds)), "none is run twice"
+
+
+@pytest.mark.parametrize("killed", [1, 2])
+@pytest.mark.usefixtures("patient")
+def test_a_learner_killed_on_the_clock_of_the_wall_costs_no_episode(
+    tmp_path: Path, killed: int
+) -> None:
+    folder = tmp_path / "run"
+    state = go(folder, Moves(SLOW), Grows(killed=killed), rounds=2, settings=WALL)
+    assert state.round == 2
+    process = HereOnline.begun[-1]
+    ids = [e.id for number in (1, 2) for e in collected(folder, number)]
+    assert len(ids) == len(set(ids))
+    assert set(handed(process)) <= set(ids)
+
+
+@pytest.mark.parametrize("after", [14, 22, 33, 41, 47])
+@pytest.mark.usefixtures("patient")
+def test_a_loop_killed_on_the_clock_of_the_wall_goes_on(tmp_path: Path, after: int) -> None:
+    folder = tmp_path / "run"
+    settings = WALL.but(max_pairs=2)
+    with pytest.raises(Killed):
+        go(folder, Moves(SLOW), Grows(gain=0.01), Steps(after), rounds=2, settings=settings)
+    HereOnline.begun = []
+    state = go(folder, Moves(SLOW), Grows(gain=0.01), rounds=2, settings=settings)
+    assert state.round == 2
+    ids = handed(HereOnline.begun[-1])
+    assert len(ids) == len(set(ids)) == 48
