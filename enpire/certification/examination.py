@@ -42,7 +42,8 @@ WHOLE = 0.95  # share of the episodes asked for that have to come to a verdict
 STATIONS = 8
 HOLD = 12  # periods that a random action is kept up, at most: 40 ms alone go nowhere
 RANDOM_SHARE = 4  # of the random episodes one in so many is audited: they are easy to judge
-LAST_PERIODS = 6  # a near miss stops at most so many before the demonstration's end
+LAST_PERIODS = 6  # before a demonstration's end, in which one is stopped before hostile cameras
+PROBES = 6  # of one demonstration, by which it is found where a stop makes it a failure
 CUT = (0.2, 0.95)  # share of a demonstration after which one stops half-way
 
 
@@ -222,7 +223,7 @@ class TaskExamination:
         try:
             stations.verifier_cameras = verifier_cameras
             mixed = run(stations, self._mixed_jobs(), audit)
-            near = run(stations, self._near_misses(), audit)
+            near = self._near_misses(stations, audit)
             tracked = stations.task.tracked[0]
             for scene in hostile.scenes(stations.twin.model, tracked, shown.at):
                 stations.verifier_cameras = hostile.HostileVerifierCameras(
@@ -283,8 +284,7 @@ class TaskExamination:
         mixed = self._audit.of(self._mixed)
         if not mixed:
             return [], []
-        near = run(self.stations, self._near_misses(), self._audit)
-        return mixed, self._audit.of(near)
+        return mixed, self._audit.of(self._near_misses(self.stations, self._audit))
 
     def _demonstrated(self) -> list[Job]:
         controller = Demonstrations(self.stations.task)
@@ -305,13 +305,28 @@ class TaskExamination:
             after = int(rng.uniform(*CUT) * len(whole))
             yield self._stopped(whole, after, f"cut-{i}")
 
-    def _near_misses(self) -> Iterator[Job]:
-        """Demonstrations that stop just before they would have been ready."""
+    def _near_misses(self, stations: Stations, audit: Audit) -> list[Episode]:
+        """Run demonstrations that stop about where it is decided whether they succeed.
+
+        Bisection finds that place: one that was truly a success stops sooner the next time, another
+        one later. So both sides of the thresholds are seen.
+        """
         solved = self._solved
-        for i in range(self.counts.near if solved else 0):
-            whole = solved[i % len(solved)]
-            turn = i // len(solved) + i  # another stop when the seeds come round again
-            yield self._stopped(whole, len(whole) - 1 - turn % LAST_PERIODS, f"near-{i}")
+        some = [solved[i % len(solved)] for i in range(self.counts.near // PROBES if solved else 0)]
+        fails, holds = [int(CUT[0] * len(whole)) for whole in some], [len(whole) for whole in some]
+        done: list[Episode] = []
+        for probe in range(PROBES):
+            stops = [(fail + hold) // 2 for fail, hold in zip(fails, holds, strict=True)]
+            names = [f"near-{i}-{probe}" for i in range(len(some))]
+            stopped = run(stations, map(self._stopped, some, stops, names), audit)
+            for i, episode in enumerate(stopped):
+                found = audit.found.get(episode.id)
+                if found is not None and found.was:
+                    holds[i] = stops[i]
+                else:
+                    fails[i] = stops[i]
+            done += stopped
+        return done
 
     def _stopped(self, whole: Episode, after: int, name: str) -> Job:
         controller = InterruptedDemonstrator(self.stations.task, after)

@@ -2,8 +2,9 @@
 
 Two kinds of episodes. *Mixed* ones are of policies as they come: the demonstrator, one whose hand
 shakes, one who stops half-way, chance. *Near misses* are made: a demonstration that succeeded is
-repeated and stopped a few control periods before its end; those that truly end 0.5 to 2 mm, or
-degrees, from the threshold count, and count apart, for there the tracker's own error decides.
+repeated, and stopped about where it is decided whether it succeeds. Those that truly end 0.5 to 2
+mm, or degrees, from the threshold count, on both of its sides. They count apart, for there the
+tracker's own error decides.
 """
 
 from __future__ import annotations
@@ -129,7 +130,7 @@ def rows(
             apart.trials,
             "counted apart",
             None,
-            f"{len(near)} of {len(made)} made ended so near; "
+            f"{len(near)} of {len(made)} made ended so near, {apart.failures} of them failures; "
             f"{apart.said_success_was_failure} of {apart.failures} false successes",
         ),
     ]

@@ -129,6 +129,21 @@ def test_near_misses_are_counted_apart() -> None:
     assert 0 < near.trials <= 30
 
 
+def test_near_misses_lie_on_both_sides_of_the_threshold() -> None:
+    def build(stations: int, threads: int) -> Stations:
+        return reach_stations(stations, threads or 1, Sound())
+
+    examination = TaskExamination(build, Counts.all(36))
+    examination.rows(["verifier"])
+    _, made = examination.audited
+    assert len(made) == 36
+    was = [each.was for each in made]
+    assert 6 <= sum(was) <= 30, "stops are neither all too late nor all too early"
+    near = examination.matrices["near"]
+    assert near.failures
+    assert near.successes
+
+
 class Invalid(Sound):
     """Its reset never comes to an end."""
 

@@ -5,7 +5,8 @@ bound to blocks, not to time: a block's episodes act by the version that has lea
 but the last few. So a run repeats to the bit, whatever was slow in it, on one
 station or on eight, and one that was killed goes on to the same weights. Stations wait for a
 version that is late, which costs no robot time where a twin runs free. On the clock of the wall
-they wait for nothing: a block acts by the newest version there is when it begins.
+they wait for nothing: a block acts by the newest version there is when it begins. There a round's
+collection may begin before the round does, and before its learner is there.
 """
 
 from __future__ import annotations
@@ -81,11 +82,6 @@ class OnlineCollection:
             self._hand_over()
 
     @property
-    def blocks(self) -> int:
-        """How many were begun."""
-        return len(self._ids)
-
-    @property
     def recent(self) -> Estimate:
         """Success of the latest episodes that were handed over."""
         return self._success(self._handed)
@@ -115,8 +111,9 @@ class OnlineCollection:
         self._ids.append(ids)
         if all(id in self.known for id in ids):
             return
-        acts = self.acts(self.learning.policy(version)) if self.learning and version else None
-        controller = acts or self.start
+        controller = self.start
+        if self.learning and version:
+            controller = self.acts(self.learning.policy(version))
         stale = self.before + block - version
         for seed, id in zip(seeds, ids, strict=True):
             if id in self.known:
