@@ -18,6 +18,7 @@ from enpire.types import FloatArray
 OFF, BOTH = 0.4, 0.06
 SPREAD = (0.05, 0.95)  # quantiles
 MOVES, LEAST = 0.05, 0.02  # a joint moves, at least; and so does one that is sent [rad]
+GOING = 0.005  # from one frame to the next: more than a hand trembles [rad]
 STANDS = 0.2  # share of frames in which no axis moves, of those in which the arm is sent on
 ALONG = 0.3  # correlation below which an axis does not follow
 TIMES = 2.5  # as far as its leader, or as little
@@ -114,7 +115,7 @@ def _standing(recorded: Followed) -> float:
     still, going = [], []
     for where, sent in recorded:
         steps = (np.diff(where, axis=0) != 0).any(axis=1)
-        going.append(np.abs(np.diff(sent, axis=0)).max(axis=1) > LEAST)
+        going.append(np.abs(np.diff(sent, axis=0)).max(axis=1) > GOING)
         still.append(~steps)
     on = np.concatenate(going)
     return float(np.concatenate(still)[on].mean()) if on.any() else 0.0

@@ -107,7 +107,6 @@ def noticed(
         _splits(frames, description),
         _tasks(frames, description.features),
         _instruction(frames, wanted),
-        _no_tasks(frames),
         _sealed(frames),
         _idle(frames, actions),
         _one_sided(actions),
@@ -250,12 +249,6 @@ def _instruction(frames: Frames, wanted: TaskInterface) -> str:
         f"its instruction is {other[0]!r:.80}{more}, and {wanted.task}'s is "
         f"{wanted.instruction!r:.80}: the same task?"
     )
-
-
-def _no_tasks(frames: Frames) -> str:
-    """Without that table nothing says which of several tasks a frame is of."""
-    there = TASK not in frames.table.column_names or task_texts(frames.folder)
-    return "" if there else "without a meta/tasks.parquet that says its task in words"
 
 
 def _letters(text: str) -> str:
