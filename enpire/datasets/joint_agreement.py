@@ -21,6 +21,7 @@ MOVES, LEAST = 0.05, 0.02  # a joint moves, at least; and so does one that is se
 GOING = 0.005  # from one frame to the next: more than a hand trembles [rad]
 STANDS = 0.2  # share of frames in which no axis moves, of those in which the arm is sent on
 ALONG = 0.3  # correlation below which an axis does not follow
+AGAINST, FEW = -0.5, 0.25  # the same in one episode; share of episodes that are odd ones
 TIMES = 2.5  # as far as its leader, or as little
 LATE = 0.1  # by which an arm comes after its leader, about [s]
 
@@ -107,6 +108,31 @@ def odd_followers(
                 f"{name} does not go where it is sent (correlation {along:.2f}): another sign, or "
                 "another axis, in one of the two columns?"
             )
+    return _alone(pairs, names)
+
+
+def _alone(pairs: Followed, names: Sequence[str]) -> str:
+    """Tell of the axis that does not follow in few of the episodes, and follows in the others."""
+    for axis, name in enumerate(names):
+        against, unsent, moving = [], [], 0
+        for row, (where, sent) in enumerate(pairs):
+            one, other = where[:, axis], sent[:, axis]
+            if np.ptp(one) <= MOVES:
+                continue
+            moving += 1
+            if np.ptp(other) == 0.0:
+                unsent.append(row)
+            elif np.ptp(other) > MOVES and float(np.corrcoef(one, other)[0, 1]) < AGAINST:
+                against.append(row)
+        for found, what in (
+            (against, "goes against where it is sent: another sign?"),
+            (unsent, "moves, and is sent to one place alone: not recorded?"),
+        ):
+            if found and len(found) <= FEW * moving:
+                return (
+                    f"{len(found)} of {len(pairs)} episodes (the first in its order: {found[0]}) "
+                    f"in which {name} {what}"
+                )
     return ""
 
 

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from enpire.datasets.arm_model import ArmModel
+from enpire.datasets.compatibility import TaskInterface
 from enpire.datasets.folder import Frames
 from enpire.datasets.joint_agreement import odd_followers, shown_otherwise
 from enpire.datasets.joints import Recorded, require_of_arm
+from enpire.datasets.strides import odd_strides
 from enpire.environment import build_stations
 from enpire.environment.core.motors import Motors
 from enpire.errors import StoreError
@@ -99,3 +101,33 @@ def test_a_gripper_that_holds_something_is_not_where_it_is_sent() -> None:
     require_of_arm(*of, arms.grippers)
     with pytest.raises(StoreError, match=r"gripper.pos is .* away from where action wants it"):
         require_of_arm(*of[:1], Recorded(measured, open_, ""), *of[2:], arms.grippers)
+
+
+@pytest.mark.parametrize(
+    ("factor", "words"),
+    [
+        (np.array([1, -1, 1]), "1 of 8 episodes .*: 3. in which lift goes against where it is se"),
+        (np.array([1, 1, 0]), "1 of 8 episodes .*: 3. in which grip moves, and is sent to one pl"),
+    ],
+)
+def test_one_episode_that_does_not_follow_is_told(factor: FloatArray, words: str) -> None:
+    odd = [(m, w * factor if i == 3 else w) for i, (m, w) in enumerate(followed())]
+    assert re.search(words, odd_followers(odd, HZ, NAMES, (2,)))
+
+
+@pytest.mark.parametrize(("sign", "ends"), [(1.0, False), (-1.0, True)])
+def test_an_object_that_is_mirrored_beside_joints_is_told(sign: float, ends: bool) -> None:
+    rng = np.random.default_rng(0)
+
+    def shown(times: float) -> tuple[FloatArray, FloatArray]:
+        hand = np.cumsum(rng.normal(0, 0.1, 80))
+        ball = rng.normal(0, 0.05, 80) - hand
+        return np.zeros((80, 1)), np.column_stack([hand, times * ball])
+
+    ours = [shown(1.0) for _ in range(6)]
+    names = "hand_y", "ball_from_hand_y"
+    wanted = TaskInterface("reach", names, ("j",), HZ, demonstrations=lambda: ours)
+    said = "; ".join(odd_strides([shown(sign) for _ in range(6)], wanted))
+    assert ("hand_y and ball_from_hand_y move against each other otherwise" in said) is ends
+    few = TaskInterface("reach", names, ("j",), HZ, demonstrations=lambda: ours[:2])
+    assert odd_strides([shown(sign) for _ in range(6)], few) == ()
