@@ -210,7 +210,7 @@ def _wanted(task: str, python: str, world: str) -> TaskInterface:
         grippers=grip,
         demonstrated=lambda: demonstrated(stations),
         demonstrations=None
-        if joints or task.startswith(GYM)
+        if task.startswith(GYM)
         else cache(lambda: own_demonstrations(open_stations(order, AGAIN))),
         random=random,
         held=held,

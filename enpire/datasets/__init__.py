@@ -1,11 +1,11 @@
 """Episodes as LeRobot datasets (v3), out and in."""
 
+from enpire.datasets.arm_model import ArmModel
 from enpire.datasets.camera_columns import Shown, shown_of
 from enpire.datasets.columns import Layout
 from enpire.datasets.compatibility import Allowed, TaskInterface
 from enpire.datasets.exporting import export
 from enpire.datasets.importing import Imported, demonstrations
-from enpire.datasets.joints import ArmModel
 from enpire.datasets.replays import again
 from enpire.datasets.starts import (
     LONG,

@@ -24,6 +24,7 @@ from enpire.datasets.strides import (
 from enpire.types import FloatArray
 
 COSINE, SINE = "_cos", "_sin"
+SHORT, SEVERAL = 0.1, 0.02  # of a length of 1; share of frames in which it is not
 
 
 def odd_angles(theirs: Pairs, wanted: TaskInterface) -> list[str]:
@@ -32,10 +33,10 @@ def odd_angles(theirs: Pairs, wanted: TaskInterface) -> list[str]:
     A clause about each, for a person; arguments as of `odd_strides`.
     """
     places = angle_places(wanted.observation)
+    told = _lengths(theirs, wanted, places)
     ours, here = (Strides.of(_with_angles(pairs, places)) for pairs in (wanted.random, theirs))
     if not places or min(len(ours), len(here)) < ROWS:
-        return []
-    told: list[str] = []
+        return told
     for action, angle in _turning(ours):
         names = [wanted.observation[place] for place in places[angle]]
         turns = f"{wanted.action[action]} turns the angle of {names[0]} and {names[1]}"
@@ -55,6 +56,26 @@ def odd_angles(theirs: Pairs, wanted: TaskInterface) -> list[str]:
             told.append(
                 f"over {STRIDE} frames {turns} {times:.2g} times as far as in {wanted.task}: the "
                 "sine of another angle, or another scale?"
+            )
+    return told
+
+
+def _lengths(theirs: Pairs, wanted: TaskInterface, places: Sequence[tuple[int, int]]) -> list[str]:
+    """Find cosines and sines that are none: their squares sum to one, if they do in the task."""
+    told: list[str] = []
+    for cosine, sine in places:
+        ours, here = (
+            np.concatenate([np.hypot(seen[:, cosine], seen[:, sine]) for _, seen in pairs])
+            if pairs
+            else np.zeros(0)
+            for pairs in (wanted.random, theirs)
+        )
+        off = np.abs(here - 1.0) > SHORT
+        if len(ours) and np.abs(ours - 1.0).max() < SHORT / 2 and off.mean() > SEVERAL:
+            names = f"{wanted.observation[cosine]} and {wanted.observation[sine]}"
+            told.append(
+                f"{names} are of length {np.median(here[off]):.2g} in {off.mean():.0%} of the "
+                "frames, and of one angle it is 1: scaled, averaged, or of two angles?"
             )
     return told
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from enpire.datasets import compatibility, endings, notices, success_columns
+from enpire.datasets import compatibility, endings, notices, spans, success_columns
+from enpire.datasets.arm_model import TILT, ArmModel
 from enpire.datasets.camera_columns import CameraColumns, Shown
 from enpire.datasets.columns import (
     ACTION,
@@ -21,8 +22,8 @@ from enpire.datasets.columns import (
     STATE,
     WHOLE,
 )
-from enpire.datasets.compatibility import Allowed, Chosen, TaskInterface
-from enpire.datasets.copies import told_twice
+from enpire.datasets.compatibility import Allowed, Chosen, TaskInterface, names_of
+from enpire.datasets.copies import columns_told_twice, require_told_alike, told_twice
 from enpire.datasets.folder import (
     Description,
     Extent,
@@ -32,8 +33,6 @@ from enpire.datasets.folder import (
     require_paced,
 )
 from enpire.datasets.joints import (
-    TILT,
-    ArmModel,
     Resampled,
     has_joints,
     in_our_units,
@@ -115,6 +114,11 @@ def demonstrations(
             meaning.frames,
             meaning.observations[:, meaning.known],
             good,
+            _known(wanted, meaning.known),
+        ),
+        spans.odd_spans(
+            meaning.frames,
+            meaning.observations[:, meaning.known],
             _known(wanted, meaning.known),
         ),
         *notices.noticed(
@@ -204,14 +208,19 @@ def _read(
     if shown is not None:
         cameras = CameraColumns(folder, features, shown, allowed.rename)
     told = [name for name in (POLICY, SEED, HELP) if name in features]
+    twins = columns_told_twice(features, seen, wanted.observation)
     success = success_columns.success_columns(features, allowed)
     pointing = pointing_columns(folder, about)
     more = notices.more_columns(features)
     beside = _beside(features, wanted, arms)
-    columns = list(dict.fromkeys([seen, ACTION, *beside, *success, *told, *more, *pointing]))
+    columns = list(
+        dict.fromkeys([seen, ACTION, *beside, *twins, *success, *told, *more, *pointing])
+    )
     frames = read_frames(folder, about, columns, (REWARD,))
     even = require_paced(frames, (fps, about.fps))
     notices.require_ends(frames, features)
+    called = {name: names_of(features[name].get("names")) or () for name in (seen, *twins)}
+    require_told_alike(frames, seen, twins, called)
     require_pointed(frames, about, pointing)
     return _Source(frames, about, (observed, done), arms, fps, paced, even, cameras, beside)
 
@@ -224,7 +233,7 @@ def _beside(
         return ()
     names = wanted.observation[len(arms.felt) :]
     for column in (WHOLE, ENVIRONMENT):
-        called = compatibility.names_of(features.get(column, {}).get("names")) or ()
+        called = names_of(features.get(column, {}).get("names")) or ()
         if called[-len(names) :] == names and len(called) in (len(names), len(wanted.observation)):
             return (column,)
     return ()
@@ -328,7 +337,7 @@ def _of_joints(
     """
     frames, fps = source.frames, source.fps
     recorded = in_our_units(frames, *given, arms.axes, allowed)
-    require_of_arm(frames, recorded, arms.axes, arms.ranges, arms.name)
+    require_of_arm(frames, recorded, arms.axes, arms.ranges, arms.name, arms.grippers)
     parts: list[Resampled] = []
     for extent in frames.extents:
         rows, stamps = slice(extent.first, extent.end), np.arange(extent.length) / fps
@@ -340,13 +349,17 @@ def _of_joints(
             f"{outside:.0%} of the time: another unit, another zero or sign, or another task"
         )
     made = [arms.convert(part.measured, part.wanted) for part in parts]
-    known = arms.felt
+    known, disagree = arms.felt, ""
     for column in source.beside:
         known = tuple(range(len(wanted.observation)))
         others, _ = frames.numbers(column)
         for extent, part, each in zip(frames.extents, parts, made, strict=True):
             shown = others[extent.first + np.array(part.frames)]
             each.observations[:, len(arms.felt) :] = shown[:, len(arms.felt) - len(known) :]
+        joints = len(arms.felt)
+        disagree = arms.shown_elsewhere(
+            parts, [each.observations[:, joints:] for each in made], wanted.observation[joints:]
+        )
     behind = float(np.mean([each.behind for each in made]))
     tilt = max(each.tilt for each in made)
     newest = tuple(part.frames for part in parts)
@@ -375,6 +388,7 @@ def _of_joints(
             ],
             fps,
         ),
+        disagree,
         "without what a tracker would say: for policies that see"
         if len(known) < len(wanted.observation)
         else "",

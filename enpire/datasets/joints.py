@@ -15,21 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
-from enpire.datasets import joint_signs
 from enpire.datasets.columns import ACTION, STATE, WHOLE
 from enpire.datasets.compatibility import Allowed, TaskInterface, listed, names_of, renames_in
 from enpire.datasets.folder import Frames
 from enpire.drivers.lerobot.axes import UNITS, Axes
-from enpire.environment import Readings, Stations
-from enpire.environment.core.motors import Motors
-from enpire.environment.core.policy_cameras import felt_entries
-from enpire.environment.kinematics import Forward
 from enpire.errors import StoreError
 from enpire.json_text import parsed
-from enpire.packs import Robot
-from enpire.types import Float32Array, FloatArray
+from enpire.types import FloatArray
 
 TICKS, TURN = 4096, 360.0  # positions of a servo a turn, of which LeRobot takes one as unreachable
 FULL = 100.0  # of a normalised joint, to either side of its middle
@@ -37,8 +30,6 @@ ROUNDED = 0.5  # a normalised joint may be beyond `FULL` by so much
 BEYOND = 0.35  # a joint may be outside its range by so much, and a gripper by so much of it [rad]
 BEHIND = 0.35  # half of the frames an arm may be farther from where its leader is than this [rad]
 MOVED = 0.01  # a leader has moved if an axis is so far from where it was at first [rad]
-REACH = 0.03  # a hand may be outside the task's box by so much [m]
-TILT = 0.1  # turns about axes that actions hold are told from here on [rad]
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,11 +178,17 @@ def _degrees_of_one(path: Path, axes: Axes, normalised: Any) -> FloatArray:
 
 
 def require_of_arm(
-    frames: Frames, recorded: Recorded, axes: Axes, ranges: FloatArray, robot: str
+    frames: Frames,
+    recorded: Recorded,
+    axes: Axes,
+    ranges: FloatArray,
+    robot: str,
+    grippers: Sequence[int] = (),
 ) -> None:
     """See whether these are joint positions of this arm: within its ranges, and followed.
 
-    ranges: of each axis, (axes, 2), in our units.
+    ranges: of each axis, (axes, 2), in our units. grippers: axes that stay wider than they are sent
+    where they hold something.
 
     Raises:
         StoreError: one is far beyond its range, or the arm was elsewhere than its leader for most
@@ -210,7 +207,9 @@ def require_of_arm(
                 f"and {robot}'s goes from {min(low, high):.4g} to {max(low, high):.4g}: another "
                 "unit, another zero, or another arm"
             )
-    off = np.median(np.abs(recorded.wanted - recorded.measured), axis=0)
+    ways = recorded.wanted - recorded.measured
+    held = np.isin(np.arange(ways.shape[1]), list(grippers)) & (ways < 0.0)
+    off = np.median(np.where(held, 0.0, np.abs(ways)), axis=0)
     worst = int(np.argmax(off / slack))
     if off[worst] > BEHIND * slack[worst] / BEYOND:
         raise StoreError(
@@ -242,183 +241,3 @@ def resampled(stamps: FloatArray, measured: FloatArray, wanted: FloatArray, hz: 
         return np.stack([np.interp(times, since, column) for column in values.T], axis=1)
 
     return Resampled(between(measured), between(wanted), tuple(newest.tolist()), still / hz)
-
-
-@dataclass(frozen=True, slots=True)
-class Converted:
-    """An episode as a task has it, a row per control period.
-
-    observations: (periods, obs), NaN where a tracker would say it. actions: (periods, act), in
-    [-1, 1]. behind: the share of periods after which a hand is farther than a full action from
-    where it was wanted. tilt: the farthest that it is turned otherwise, about axes that actions
-    hold [rad].
-    """
-
-    observations: Float32Array
-    actions: Float32Array
-    behind: float
-    tilt: float
-
-
-class ArmModel:
-    """A task's arms: what hands joints are, what a task shows of them, and which actions move so.
-
-    name: of the robot. axes: as its pack has them. felt: entries of the task's observation that are
-    there without a tracker. motors: where its policies set joints.
-    """
-
-    def __init__(self, stations: Stations, axes: Axes, motors: Motors | None = None) -> None:
-        """stations: of their own, on which no episode has begun, and whose policies move hands.
-
-        motors: of the same task where its policies set joints, if these are to be taught.
-        """
-        self._stations, self._task, self.axes = stations, stations.task, axes
-        self.motors = motors
-        self.name = self._task.robot
-        scene = stations.twin.scene
-        self._arms = scene.arms
-        self._places = np.array([arm.qpos for arm in scene.arms])
-        self._openings = np.array([arm.gripper for arm in scene.arms])
-        self._wrists = np.array([arm.force for arm in scene.arms])
-        self._forward = Forward(scene.world, scene.robot)
-        self.felt = felt_entries(self._task, stations.sensors)
-        if motors is not None:
-            self.felt = tuple(range(len(motors.keys)))
-        self.ranges = self._ranges(scene.robot)
-
-    def require_no_forces(self, folder: Path) -> None:
-        """See whether joint positions tell what the task's policies feel of themselves.
-
-        Args:
-            folder: Of the dataset that has joint positions alone.
-
-        Raises:
-            StoreError: They feel forces, too.
-        """
-        if self.motors is None and (forces := self._forces()):
-            raise StoreError(
-                f"{folder} has joint positions, and policies of {self._task.name} feel forces "
-                f"({forces[0]}), too: record its demonstrations on the station"
-            )
-
-    def convert(self, measured: FloatArray, wanted: FloatArray) -> Converted:
-        """What the task shows in each period, and the actions that have the hands follow.
-
-        The task's own control carries the actions out, with the arm where it was measured: within
-        its limits, setpoints go where the leader's were, and what is left of a way follows in the
-        next periods. Before the first period the leader stood where it is then.
-
-        Args:
-            measured: an episode's axes, where they were, (periods, axes).
-            wanted: where they were then sent, likewise.
-        """
-        if self.motors is not None:
-            return self._as_it_is(self.motors, measured, wanted)
-        stations, twin, control = self._stations, self._stations.twin, self._stations.control
-        joints, grippers = self._split(measured)
-        leader, leader_grippers = self._split(wanted)
-        scale, rows = self._task.actions.scale, np.zeros(1, np.int64)
-        held, sent = scale == 0.0, np.zeros((len(wanted), len(self._arms), 7), np.float32)
-        low, high = np.array([arm.gripper_range for arm in self._robot.arms], np.float64).T
-        sent[:, :, 6] = (2.0 * (leader_grippers - low) / (high - low) - 1.0).clip(-1.0, 1.0)
-        control.set(0, leader[0], leader_grippers[0])
-        seen: list[Readings] = []
-        behind, tilt = 0, 0.0
-        for period, (where, opening) in enumerate(zip(joints, grippers, strict=True)):
-            twin.qpos[0, self._places] = where
-            twin.forward(0)
-            twin.actuator_length[0, self._openings] = opening
-            twin.history[0, self._wrists] = 0.0
-            readings, jacobian = stations.sensors.read(rows, [0])
-            seen.append(readings.untracked())
-            left = self._between(control.setpoints[0], leader[period])
-            tilt = max(tilt, float(np.abs(left[held]).max(initial=0.0)))
-            full = np.divide(left, scale, out=np.zeros_like(left), where=~held)
-            sent[period, :, :6] = full.clip(-1.0, 1.0)
-            action = sent[period].reshape(1, -1)
-            control.apply(rows, action, jacobian, np.zeros_like(readings.wrist_force))
-            left = self._between(control.setpoints[0], leader[period])
-            behind += bool((np.abs(left) > scale)[~held].any())
-        with np.errstate(invalid="ignore"):
-            shown = self._task.observe(Readings.joined(seen)).astype(np.float32)
-        felt = np.full_like(shown, np.nan)
-        felt[:, self.felt] = shown[:, self.felt]
-        actions = sent.reshape(len(sent), -1)
-        return Converted(felt, actions, behind / len(sent), tilt)
-
-    def _as_it_is(self, motors: Motors, measured: FloatArray, wanted: FloatArray) -> Converted:
-        """Return joint positions as what policies see that set joints, and do."""
-        seen = np.full((len(measured), len(motors.keys) + self._others), np.nan, np.float32)
-        seen[:, : len(motors.keys)] = measured
-        return Converted(seen, motors.actions_to(wanted), behind=0.0, tilt=0.0)
-
-    @property
-    def _others(self) -> int:
-        """Entries of an observation that are no joint's, where policies set joints."""
-        return len(self._task.observation_names)
-
-    def odd(self, recorded: Sequence[tuple[FloatArray, FloatArray]], fps: float) -> str:
-        """Tell what joint positions say otherwise than these arms in the twin; nothing if so.
-
-        Args:
-            recorded: Of each episode where axes were and where they were sent, (frames, axes).
-            fps: Frames a second.
-        """
-        size = len(self.axes.keys) // len(self._arms)
-        joints = [i for i in range(len(self.axes.keys)) if (i + 1) % size]  # a gripper is last
-        theirs, own = (
-            [(measured[:, joints], wanted[:, joints]) for measured, wanted in each]
-            for each in (recorded, joint_signs.moved_about(self._stations))
-        )
-        names = [self.axes.keys[i] for i in joints]
-        return joint_signs.odd_joints(theirs, fps, own, 1.0 / self._stations.period, names)
-
-    def _between(self, joints: FloatArray, others: FloatArray) -> FloatArray:
-        """The ways of the hands from joints to others, both (arms, dof): (arms, 6) [m], [rad]."""
-        here, here_turned = self.hands(joints)
-        there, there_turned = self.hands(others)
-        turns = Rotation.from_matrix(there_turned @ here_turned.transpose(0, 2, 1)).as_rotvec()
-        return np.concatenate([there - here, turns], axis=1)
-
-    def hands(self, joints: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The hands at joints (arms, dof) [rad]: (arms, 3) [m] and (arms, 3, 3), to world."""
-        return self._forward.hands(joints)
-
-    def outside(self, measured: FloatArray) -> float:
-        """The share of periods, of (periods, axes), in which a hand is outside the task's box."""
-        joints, _ = self._split(measured)
-        positions = np.array([self.hands(each)[0] for each in joints])
-        limits = self._robot.limits
-        low = np.maximum([arm.low for arm in self._task.actions.arms], limits.workspace_low)
-        high = np.minimum([arm.high for arm in self._task.actions.arms], limits.workspace_high)
-        out = (positions < low - REACH) | (positions > high + REACH)
-        return float(out.any(axis=(1, 2)).mean())
-
-    @property
-    def _robot(self) -> Robot:
-        return self._stations.twin.scene.robot
-
-    def _split(self, axes: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Joints (periods, arms, dof) and grippers (periods, arms)."""
-        each = axes.reshape(len(axes), len(self._arms), -1)
-        return each[:, :, :-1], each[:, :, -1]
-
-    def _ranges(self, robot: Robot) -> FloatArray:
-        model = self._stations.twin.model
-        found: list[FloatArray] = []
-        for index, arm in zip(self._arms, robot.arms, strict=True):
-            found += [*model.jnt_range[index.joints], np.array(arm.gripper_range)]
-        return np.array(found, np.float64)
-
-    def _forces(self) -> list[str]:
-        """Felt entries that depend on what a wrist feels, by name."""
-        seen = []
-        for force in (0.0, 1.0):
-            blank, _ = self._stations.sensors.blank(1)
-            for values in blank:
-                values[...] = 0.5
-            blank[4][...] = force
-            with np.errstate(invalid="ignore"):
-                seen.append(self._task.observe(Readings(*blank).untracked())[0])
-        names = self._task.observation_names
-        return [names[at] for at in self.felt if seen[0][at] != seen[1][at]]

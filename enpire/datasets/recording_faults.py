@@ -31,10 +31,12 @@ HANGS = 5  # frames in which nothing that is seen changes, at least
 ACTED = 0.1  # by which an action changes meanwhile: more than a hand's trembling
 TREMBLING, HELD = 1e-3, 0.3  # of an action's change, and the share of frames that show no other
 PADDING, FILLED = 2, 5  # frames of zeros at an end, at least; and of any numbers, over and over
+ROUNDING = 1e-3  # of an entry: less is what is left of single precision in degrees
 JUMP, USUAL = 20.0, 0.99  # times the change that this share of frames stays below
 ALONE = 10.0  # the same of one frame that lies off the way between its neighbours
 LEAP, FEW, MOSTLY = 2.0, 5, 0.95  # times as far in one frame as this share goes in so many
 LIVELY, LOST = 0.97, 3  # share of frames in which an entry changes, and frames in which it does not
+STUTTER = 0.2  # share of frames in which an entry alone does not change
 MOVED = 0.02  # standard deviation of an action that moves something
 ALIKE = 0.8  # correlation over all episodes, from which one episode without it is odd
 EXACT = 0.95  # correlation from which what an action moves is known well
@@ -240,7 +242,7 @@ def _jumps(frames: Frames, pairs: Pairs, wanted: TaskInterface, steady: Sequence
     slow = [np.abs(seen[FEW:] - seen[:-FEW]) for _, seen in pairs if len(seen) > FEW]
     leap = LEAP * np.quantile(np.concatenate(slow), MOSTLY, axis=0) if slow else np.inf
     leaps = (every > np.maximum(leap, 2 * usual)) & np.isin(np.arange(len(usual)), steady)
-    far = ((every > JUMP * usual) | leaps) & (np.median(every, axis=0) > 0)
+    far = ((every > JUMP * usual) | leaps) & (np.median(every, axis=0) > 0) & (every > ROUNDING)
     if not far.any():
         return ""
     row, entry = (int(i[0]) for i in np.nonzero(far))
@@ -296,6 +298,15 @@ def _lost(frames: Frames, pairs: Pairs, wanted: TaskInterface, steady: Sequence[
                 found,
                 f"in which {name}, which else changes in each frame, stays the same for {LOST} or "
                 "more: lost by its sensor, or filled up?",
+            )
+        stutters = _lively(wanted.random, entry)
+        found = [i for i, each in enumerate(alone) if stutters and each.mean() >= STUTTER]
+        if found:
+            return clause(
+                frames,
+                found,
+                f"in which {wanted.observation[entry]} is in many frames what it was in the one "
+                f"before, and in {wanted.task} changes in each: a sensor that is slower?",
             )
         found = [i for i, (_, seen) in enumerate(pairs) if (seen[:, entry] == 0).any()]
         if (

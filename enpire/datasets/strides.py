@@ -28,6 +28,7 @@ BEHIND = 3  # frames that a gripper follows after
 GRIPS, FOLLOWS = 0.8, 0.5  # correlations of a gripper with its action: in the task, in a dataset
 PLACED, CONTRARY = 0.9, 0.85  # correlations of a place with its action: in the task, in a dataset
 SHOWN = 2  # of each kind, at most
+SEVERAL = 4  # demonstrations
 ROWS = 50  # strides from which something is known
 MOVED = 1e-6  # standard deviation of what moves
 WIDER = 1.4  # times as far as in the task, of a gripper that nothing is to have go farther
@@ -81,7 +82,11 @@ def odd_strides(theirs: Pairs, wanted: TaskInterface) -> tuple[str, ...]:
     theirs: see `by_episodes`. wanted: the task that they are for, with episodes of random actions.
     """
     ours, here = Strides.of(wanted.random), Strides.of(theirs)
-    if length(theirs) < FEWEST or min(len(ours), len(here)) < ROWS:
+    if length(theirs) < FEWEST or len(here) < ROWS:
+        return ()
+    if not wanted.random and wanted.demonstrations is not None:
+        return tuple(_contrary(wanted.demonstrations(), here, wanted))
+    if len(ours) < ROWS:
         return ()
     leads = leading(ours)
     told = [
@@ -148,6 +153,27 @@ def _untied(ours: Strides, here: Strides, wanted: TaskInterface) -> list[str]:
                 f"{mine[one, other]:.2f}): another sign or order, or a tracker that stood still?"
             )
     return told[:SHOWN]
+
+
+def _contrary(shown: Pairs, here: Strides, wanted: TaskInterface) -> list[str]:
+    """Two entries that move together in each demonstration of the task, and here contrarily.
+
+    shown: demonstrations of the task's own, for one whose random actions say little.
+    """
+    ways = [each.ways for each in (Strides.of([pair]) for pair in shown) if len(each)]
+    if len(ways) < SEVERAL:
+        return []
+    mine = np.array([correlations(each, each) for each in ways])
+    together = (np.abs(mine).min(axis=0) >= SEEN) & (np.ptp(np.sign(mine), axis=0) == 0)
+    theirs = correlations(here.ways, here.ways)
+    usual = np.median(mine, axis=0)
+    odd = np.triu(together & (theirs * np.sign(usual) <= -SEEN), 1)
+    return [
+        f"{wanted.observation[one]} and {wanted.observation[other]} move against each other "
+        f"otherwise than in {wanted.task} (correlation {theirs[one, other]:.2f}, there "
+        f"{usual[one, other]:.2f}): another sign of one of them?"
+        for one, other in np.argwhere(odd).tolist()
+    ][:SHOWN]
 
 
 def _late(theirs: Pairs, leads: list[tuple[int, int]], wanted: TaskInterface) -> str:

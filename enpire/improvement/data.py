@@ -177,6 +177,12 @@ def examples(
                 f"{episode.actions.shape} do not fit a policy of {spec.observation} and "
                 f"{spec.action}"
             )
+        if len(episode.observations) != len(episode.actions):
+            raise RecipeError(
+                f"episode {episode.id}: {len(episode.observations)} observations and "
+                f"{len(episode.actions)} actions: a row of each per control period is due, or "
+                "actions go with what was seen at another time"
+            )
         length = len(episode)
         starts.append(np.arange(total, total + length))
         firsts.append(np.full(length, total))

@@ -13,7 +13,7 @@ import math
 import os
 import pkgutil
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, is_dataclass, replace
 from pathlib import Path
@@ -174,18 +174,30 @@ class ConfiguredRecipe:
     def require(self, stations: StationBackend) -> None:
         """As `Collector.require`; any stations will do for who collects nothing of its own."""
         if isinstance(self.recipe, Collector):
-            self.recipe.require(stations)
+            require: Callable[[StationBackend], Any] = self.recipe.require
+            self._require_nothing_answered("require", require(stations))
 
     def require_policy(self, policy: Policy | None) -> None:
         """As `Particular.require_policy`; any policy will do for a recipe that does not say."""
         if isinstance(self.recipe, Particular):
             with self._blamed():
-                self.recipe.require_policy(policy)
+                require: Callable[[Policy | None], Any] = self.recipe.require_policy
+                answer = require(policy)
+            self._require_nothing_answered("require_policy", answer)
+
+    def _require_nothing_answered(self, method: str, answer: Any) -> None:
+        """Raise RecipeError for a truth in place of an error: it would count for nothing."""
+        if answer is not None:
+            raise RecipeError(
+                f"{self.name}: {method} answers {answer!r:.80}, which says nothing: it raises "
+                "RecipeError where the recipe cannot do, and returns None where it can"
+            )
 
     def collect(self, asked: Collection) -> Iterator[Job | None]:
         """As `Collector.collect`; whatever goes wrong in it is a RecipeError.
 
-        A job that is no collection of this round, or two of one id, are wrong too.
+        A job that is no collection of this round, two of one id, more than were asked for, and none
+        at all are wrong too.
         """
         if not isinstance(self.recipe, Collector):
             yield from asked.plain()
@@ -196,6 +208,11 @@ class ConfiguredRecipe:
         while True:
             with self._blamed():  # not around `yield`: who closes this is not the recipe
                 job = next(jobs, END)
+                if job is END and not ids and asked.count:
+                    raise RecipeError(
+                        f"{self.name}: collect yields no job, and {asked.count} episodes make a "
+                        "round: yield `asked.count` of them, or raise RecipeError"
+                    )
                 if job is END:
                     return
                 if isinstance(job, Job):
@@ -209,6 +226,11 @@ class ConfiguredRecipe:
             raise RecipeError(f"{self.name}: {job.id} is no collection of round {asked.round}")
         if job.id in ids:
             raise RecipeError(f"{self.name}: two jobs of one id; give them variants of their own")
+        if len(ids) == asked.count:
+            raise RecipeError(
+                f"{self.name}: collect yields more than the {asked.count} jobs that make a round: "
+                "end after `asked.count`"
+            )
         ids.add(job.id)
 
     @contextmanager

@@ -106,7 +106,8 @@ class Evaluation:
     figures: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __str__(self) -> str:
-        return f"{self.policy} on {self.task}: {self.success}, verified by {self.verified_by}"
+        measured = f"{self.policy} on {self.task}: {self.success}, verified by {self.verified_by}"
+        return "\n".join([measured, *self.notes])
 
     def require_judged(self) -> None:
         """Check that something is known of the policy.

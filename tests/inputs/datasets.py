@@ -135,6 +135,16 @@ def more_column(name: str, values: Any) -> Spoil:
     return spoil
 
 
+def also_seen(offset: float, name: str = "hand_x") -> Spoil:
+    """An environment's state that has an entry of the observation, by its name."""
+
+    def spoil(made: Made) -> None:
+        made.columns["observation.environment_state"] = made.columns[STATE][:, :1] + offset
+        made.info["features"]["observation.environment_state"] = {"shape": [1], "names": [name]}
+
+    return spoil
+
+
 def hidden_column(name: str, values: Any) -> Spoil:
     """A column that the description has not."""
     return lambda made: made.columns.update({name: values})
@@ -582,6 +592,12 @@ MORE = (
     one("time that stands once", time_stands, "frame 5: its timestamp"),
     one("time that goes on", time_goes_on, "by next.success", TAKEN),
     one("episodes in another order", lambda m: m.episodes.reverse(), "by next.success", TAKEN),
+    one(
+        "an entry of two values",
+        also_seen(0.3),
+        "episode 0, frame 0: hand_x is .* in observation.state and .* in observation.environment_s",
+    ),
+    one("an entry in two columns", also_seen(0.0), "by next.success", TAKEN),
     one("success in every frame", every_frame, "by next.success", TAKEN),
     one("a version of nobody", info(codebase_version="v30.0"), "version 'v30.0'"),
     one("a version cut off", info(codebase_version="v3"), "version 'v3'"),

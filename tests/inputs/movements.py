@@ -225,6 +225,11 @@ def joined() -> Change:
     return change
 
 
+def stutters(_: FloatArray, seen: FloatArray) -> None:
+    """The ball's tracker is slower than the recording: every third frame has the one before."""
+    seen[2::3, 2:4] = seen[1::3, 2:4][: len(seen[2::3])]
+
+
 def in_one(change: Change) -> Change:
     """One episode is otherwise."""
     episodes = iter(range(EPISODES))
@@ -483,6 +488,11 @@ ALL = (
         "episodes that begin with one row over and over",
         stands_first,
         "10 of 10 episodes .*whose first 5 rows or more are one row over and over",
+    ),
+    one(
+        "a tracker that is slower",
+        stutters,
+        "10 of 10 episodes .*ball_from_hand_x is in many frames what it was in the one before",
     ),
     one("five that are noisier", noisy, "by next.success", TAKEN, count=5),
     one(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from enpire.improvement import recipe as recipes
+from enpire.improvement.collection import Collection
 from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.settings import defaults, described
 from enpire.policies import ChunkPolicy, ChunkSpec
@@ -94,6 +95,21 @@ def improves(name: str, body: str, words: str, ends: str = REFUSED) -> Input:
     return Input(name, give, words, ends)
 
 
+def asks(name: str, method: str, words: str, ends: str = REFUSED) -> Input:
+    """An entry: what it says of a policy, and the jobs of a round of three."""
+
+    def give(folder: Path) -> tuple[str, str]:
+        content = text(end=END.format(method.replace("\n", "\n    ")))
+        (found,) = recipes.schedule(str(of_file(folder, content)), {})
+        found.require_policy(None)
+        asked = Collection(
+            *(None, "p", "", None, lambda _: None, 1, 3, iter(range(9)), 0.0, 1, ()),  # type: ignore[arg-type]
+        )
+        return TAKEN, str(len(list(found.collect(asked))))
+
+    return Input(f"asked {name}", give, words, ends)
+
+
 def named(name: str, called: str, words: str, ends: str = REFUSED) -> Input:
     """An entry: what `--recipe` is given."""
     return Input(name, lambda _: (TAKEN, loaded(called, {})), words, ends)
@@ -110,6 +126,9 @@ def numbers(name: str, said: str, words: str, ends: str = REFUSED) -> Input:
 
 
 NAN = "float('nan')"
+IMPROVE = "def improve(self, given): pass\n"
+ASKED = IMPROVE + "def require_policy(self, policy): {}"
+YIELDS = IMPROVE + "def require(self, stations): pass\ndef collect(self, asked): yield from {}"
 END = "@dataclass\nclass Yours:\n    a: int = 1\n    {}\nRECIPE = Yours"
 GETS = "def __getattr__(self, name): raise ValueError(name)"
 SEES = GETS.replace("attr", "attribute")
@@ -159,6 +178,18 @@ ALL = (
     file("a dataclass that can change", text(decorator="@dataclass"), "'a': '1'", TAKEN),
     file("no dataclass", text(decorator=""), "a dataclass with improve"),
     file("improves nothing", text(end="del Mine.improve\nRECIPE = Mine"), "with improve"),
+    asks("of a policy, with no", ASKED.format("return False"), "require_policy answers False, wh"),
+    asks("of a policy, with nothing", ASKED.format("return None"), "3", TAKEN),
+    asks("for jobs, with none", YIELDS.format("[]"), "collect yields no job, and 3 episodes make"),
+    asks("for jobs, with two", YIELDS.format("asked.plain(2)"), "2", TAKEN),
+    asks("for jobs, with four", YIELDS.format("asked.plain(4)"), "collect yields more than the 3"),
+    improves(
+        "actions of another length",
+        "from enpire.improvement.data import examples\n"
+        "        e = given.episodes[0]\n"
+        "        examples([replace(e, actions=e.actions[:-1])], given.spec)",
+        "episode e: 6 observations and 5 actions: a row of each per control period is due",
+    ),
     takes("nothing", "def improve(self): pass", "improve is called with one argument: too many"),
     takes("two arguments", "def improve(self, given, more): pass", "missing .* 'more'"),
     takes("a keyword", "def improve(self, *, given): pass", "improve is called with one argument"),

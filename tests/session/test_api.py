@@ -110,6 +110,7 @@ def test_a_function_of_ones_own_is_measured(tmp_path: Path) -> None:
     assert set(seen) == {16}, "the observation of pick_cube"
     assert (measured.policy, measured.success.successes) == ("still", 0)
     assert "actions are the same, (0, 0, 0, etc), whatever" in " ".join(measured.notes)
+    assert all(note in str(measured) for note in measured.notes), "who prints it reads them"
     seen.clear()
     own = cast(Callable[[Any], Any], Counting())
     assert enpire.evaluate(own, task="pick_cube", episodes=2, seed=1).policy == "Counting"

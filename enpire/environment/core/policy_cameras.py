@@ -14,6 +14,7 @@ from typing import Protocol
 
 import mujoco
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from enpire.environment.cameras.domain_randomization import DrawLooks, Looks
 from enpire.environment.cameras.twin_cameras import SAMPLES, Renderings, calibrated
@@ -26,6 +27,7 @@ from enpire.types import FloatArray, Image
 
 MARGIN = 0.03  # around the boxes: what hands hold, and the bench below [m]
 SIZES = (32, 224)  # of a picture, least and most [px]
+TURNED = Rotation.from_rotvec((0.3, -0.2, 0.1)).as_matrix()  # any
 EVERY = 4  # control periods between pictures of who decides more often and needs no more of them
 
 
@@ -141,6 +143,20 @@ def square(points: FloatArray) -> tuple[FloatArray, float]:
     return (low + high) / 2, float((high - low).max())
 
 
+def made_up(sensors: Sensors, force: float = 0.5) -> Readings:
+    """Make up one reading of an arm that feels so much at its wrist, where nothing is tracked.
+
+    A task may ask what the hand's rotation is about: it is one.
+    """
+    blank, _ = sensors.blank(1)
+    for values in blank:
+        values[...] = 0.5
+    readings = Readings(*blank).untracked()
+    readings.hand_rotation[...] = TURNED
+    readings.wrist_force[...] = force
+    return readings
+
+
 def felt_entries(task: Task, sensors: Sensors) -> tuple[int, ...]:
     """Entries of the task's observation that are there without a tracker.
 
@@ -148,9 +164,6 @@ def felt_entries(task: Task, sensors: Sensors) -> tuple[int, ...]:
     """
     if task.joint_actions is not None:
         return tuple(range(task.joint_actions.size))
-    blank, _ = sensors.blank(1)
-    for values in blank:
-        values[...] = 0.5
     with np.errstate(invalid="ignore"):
-        (seen,) = task.observe(Readings(*blank).untracked())
+        (seen,) = task.observe(made_up(sensors))
     return tuple(np.flatnonzero(np.isfinite(seen)).tolist())

@@ -101,10 +101,12 @@ class EpisodeSigns:
                 "were they rounded, or cut off where their type ends?",
             )
 
-    def ends(self, running: GymEpisode, verdict: Verdict) -> None:
-        """An episode has been judged so."""
+    def ends(self, running: GymEpisode, verdict: Verdict, own: bool = True) -> None:
+        """An episode has been judged so; own: by what its environment says of success itself."""
         seen, steps = running.observations, len(running.rewards)
-        if verdict.outcome is Outcome.FAILURE and running.passed is not None:
+        if not own:
+            self._contradicts(running, verdict)
+        elif verdict.outcome is Outcome.FAILURE and running.passed is not None:
             self._say(
                 "earlier",
                 f"an episode of {steps} steps was a success at step {running.passed + 1}, and none "
@@ -123,8 +125,10 @@ class EpisodeSigns:
         self._still += len(seen) > 1 and all(_alike(seen[0], each) for each in seen[1:])
         self._froze(running)
         self._successes += running.passed is not None
-        self._early += running.passed == 0 and (running.achieved or len(running.rewards) > 1)
-        self._short += steps == 1 and running.passed != 0
+        self._early += (
+            own and running.passed == 0 and (running.achieved or len(running.rewards) > 1)
+        )
+        self._short += steps == 1 and verdict.outcome is not Outcome.SUCCESS
         if self._ended == self._short and self._short >= FEWEST:
             self._say(
                 "short",
@@ -139,6 +143,18 @@ class EpisodeSigns:
                 f"success is true from the first step on in {self._early} of {self._ended} "
                 "episodes, before anything was done: is it left over from the one before?",
             )
+
+    def _contradicts(self, running: GymEpisode, verdict: Verdict) -> None:
+        """Look whether a rule of somebody's judges otherwise than the environment itself."""
+        said = running.last.get("success")
+        if said is None or bool(said) is (verdict.outcome is Outcome.SUCCESS):
+            return
+        self._say(
+            "rule",
+            f"an episode is a {verdict.outcome} by the rule of --success, and its own word of "
+            f"success at the last step is {bool(said)}: the rule counts; without --success, its "
+            "own word does",
+        )
 
     def _froze(self, running: GymEpisode) -> None:
         """Look whether most long episodes show one thing from some step on, whatever is done."""

@@ -240,8 +240,7 @@ class GymStations:
                 verdicts[row] = running.fault
             elif row in chosen and (running.over or self._rule.settled(running)):
                 verdicts[row] = verdict = self._rule.judge(running)
-                if self._rule.kind in ("last", "any"):
-                    self._signs.ends(running, verdict)
+                self._signs.ends(running, verdict, own=self._rule.kind in ("last", "any"))
         for row, verdict in verdicts.items():
             self._count_faults(row, verdict)
         return [self._finish(row, verdict) for row, verdict in verdicts.items()]

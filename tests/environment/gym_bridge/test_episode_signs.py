@@ -35,3 +35,25 @@ def test_what_is_far_beyond_its_bounds_is_told_once(
 def test_a_little_beyond_is_no_news(caplog: pytest.LogCaptureFixture) -> None:
     assert told([[2.5, 1e6], [-1.2, 0.0]], caplog) == []
     assert told([], caplog) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "judged", "words"),
+    [
+        (False, Outcome.SUCCESS, "is a success by the rule of --success, and its own word of"),
+        (True, Outcome.FAILURE, "is a failure by the rule of --success, and its own word of"),
+        (True, Outcome.SUCCESS, ""),
+        (None, Outcome.SUCCESS, ""),
+    ],
+)
+def test_a_rule_against_what_an_environment_says_is_told_once(
+    said: bool | None, judged: Outcome, words: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    signs = EpisodeSigns("gym:X/Y-v0", BOUNDS)
+    for _ in range(2):
+        episode = GymEpisode(Job(0, Purpose.EVALUATION, Speed(), "p"))
+        episode.hears({"reward": 0.0, "success": said, "terminated": True})
+        signs.ends(episode, Verdict(judged, reason=""), own=False)
+    told = [r.getMessage() for r in caplog.records]
+    assert len(told) == bool(words)
+    assert all(words in text for text in told)
