@@ -346,8 +346,7 @@ def require_motion(
     """See whether actions move what is seen the way the task's do; what was assumed if not.
 
     pair: actions and observations of all frames, (n, act) and (n, obs). Looked at is, of each
-    action, the entry that goes with it most in the task, if it clearly does. An action that hardly
-    moves it is told: frames may be late, or axes exchanged.
+    action, the entry that goes with it most in the task, if it clearly does.
 
     Raises:
         StoreError: an entry goes the other way, and nobody has accepted that.
@@ -360,7 +359,7 @@ def require_motion(
     along = np.sign(wanted.moves) * theirs
     against = np.argwhere(clear & (along < -AGAINST))
     if not len(against):
-        return _unmoved(done, np.argwhere(clear & (along < AGAINST)), theirs, wanted)
+        return ""
     action, seen = (int(i) for i in against[0])
     if accepted:
         return f"{done.names[action]} moves {wanted.observation[seen]} the other way"
@@ -369,18 +368,6 @@ def require_motion(
         f"the other way than in {wanted.task} (correlation {theirs[action, seen]:.2f}, there "
         f"{wanted.moves[action, seen]:.2f}): another sign, or another axis? Convert it; if it is "
         "meant, say --accept-motion"
-    )
-
-
-def _unmoved(done: Chosen, weak: NDArray[Any], theirs: FloatArray, wanted: TaskInterface) -> str:
-    """That an action does not move what it should, for a person; weak: (action, seen), (k, 2)."""
-    if not len(weak):
-        return ""
-    action, seen = (int(i) for i in weak[0])
-    return (
-        f"{done.names[action]} hardly moves {wanted.observation[seen]} (correlation "
-        f"{theirs[action, seen]:.2f}, in {wanted.task} {wanted.moves[action, seen]:.2f}): late, "
-        "or another axis?"
     )
 
 

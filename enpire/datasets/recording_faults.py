@@ -22,7 +22,7 @@ from enpire.datasets.compatibility import (
 )
 from enpire.datasets.folder import Frames
 from enpire.datasets.other_episodes import clause, out_of_step, run_backwards, stands_still
-from enpire.datasets.strides import Pairs, by_episodes, steady_entries
+from enpire.datasets.strides import Pairs, by_episodes, steady_entries, unremarkable
 from enpire.types import Flags, FloatArray
 
 OTHERS = 4  # episodes from which one with exchanged columns is told
@@ -243,6 +243,7 @@ def _jumps(frames: Frames, pairs: Pairs, wanted: TaskInterface, steady: Sequence
     leap = LEAP * np.quantile(np.concatenate(slow), MOSTLY, axis=0) if slow else np.inf
     leaps = (every > np.maximum(leap, 2 * usual)) & np.isin(np.arange(len(usual)), steady)
     far = ((every > JUMP * usual) | leaps) & (np.median(every, axis=0) > 0) & (every > ROUNDING)
+    far &= every > _quickest(wanted)
     if not far.any():
         return ""
     row, entry = (int(i[0]) for i in np.nonzero(far))
@@ -252,6 +253,12 @@ def _jumps(frames: Frames, pairs: Pairs, wanted: TaskInterface, steady: Sequence
         f"{wanted.observation[entry]} jumps by {every[row, entry]:g} in episode "
         f"{frames.extents[episode].index}, frame {frame}, and else hardly by {usual[entry]:g}"
     )
+
+
+def _quickest(wanted: TaskInterface) -> FloatArray:
+    """How far each entry goes in a frame at most while actions are random, (obs,), or 0."""
+    changes = [np.abs(np.diff(seen, axis=0)) for _, seen in wanted.random if len(seen) > 1]
+    return np.concatenate(changes).max(axis=0) if changes else np.zeros(len(wanted.observation))
 
 
 def _alone(frames: Frames, pairs: Pairs, wanted: TaskInterface, steady: Sequence[int]) -> str:
@@ -362,10 +369,18 @@ def _moved_otherwise(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> lis
                 if len(each[0]) >= STILL
                 and each[0][:, action].std() > MOVED
                 and _differs(each, action, entry, gain if along >= EXACT else 0.0, sign)
+                and not unremarkable([each], wanted, action, entry)
             ]
             told.append(clause(frames, found, f"in which not, as in the others, {names}"))
+        if along < -AGAINST or unremarkable(pairs, wanted, action, entry):
+            continue
         due = abs(float(wanted.moves[action, entry]))
-        if due >= EXACT > along >= AGAINST:
+        if along < AGAINST and action not in wanted.grippers:  # `_grips` is of these
+            told.append(
+                f"{wanted.action[action]} hardly moves {wanted.observation[entry]} (correlation "
+                f"{along:.2f}, in {wanted.task} {due:.2f}): late, or another axis?"
+            )
+        elif due >= EXACT > along >= AGAINST:
             told.append(
                 f"{names} less surely than in {wanted.task} (correlation {along:.2f}, there "
                 f"{due:.2f}): another rate, or steps for places?"

@@ -119,18 +119,55 @@ def leading(ours: Strides, least: float = SURE) -> list[tuple[int, int]]:
     return [(i, int(best[i])) for i in range(len(best)) if found[i, best[i]] >= least]
 
 
+def unremarkable(theirs: Pairs, wanted: TaskInterface, action: int, entry: int) -> bool:
+    """Whether strides have nothing against how an action moves an entry.
+
+    So it is where it moves as far, and as surely, as in the task, or too little to tell. Then
+    single frames that say otherwise say nothing: there is latency, and a hand that trembles.
+    """
+    ours, here = Strides.of(wanted.random), Strides.of(theirs)
+    if len(ours) < ROWS or len(here) < ROWS // 2:
+        return False
+    mine, found, times = _held_against(ours, here, action, entry)
+    if _slight(ours, here, action, entry):
+        return True
+    return abs(mine) >= SEEN and found >= SEEN and 1 / STRETCHED < times < STRETCHED
+
+
+def _held_against(
+    ours: Strides, here: Strides, action: int, entry: int
+) -> tuple[float, float, float]:
+    """Return correlations in the task and here, this with the task's sign, and times as far."""
+    mine, found = (
+        _correlation(each.pushes[:, action], each.ways[:, entry]) for each in (ours, here)
+    )
+    scale = mine * ours.slope(action, entry)
+    times = found * here.slope(action, entry) / scale if scale else 0.0
+    return mine, found * float(np.sign(mine)), times
+
+
+def _slight(ours: Strides, here: Strides, action: int, entry: int) -> bool:
+    """Whether an action is used too little here to see what it does beside all else.
+
+    That is what it would do in the task, beside what it leaves unexplained there; but not where an
+    entry follows it surely here.
+    """
+    mine, found, _ = _held_against(ours, here, action, entry)
+    moved = abs(mine) * ours.slope(action, entry) * float(here.pushes[:, action].std())
+    else_moved = float(ours.ways[:, entry].std()) * float(np.sqrt(max(0.0, 1.0 - mine**2)))
+    due = moved / float(np.hypot(moved, else_moved)) if moved else 0.0
+    return due < SEEN and found < SURE
+
+
 def _stretched(
     ours: Strides, here: Strides, leads: list[tuple[int, int]], wanted: TaskInterface
 ) -> list[str]:
     """Actions that move things much farther than in the task, or much less far."""
     told: list[str] = []
     for action, entry in leads:
-        mine, found = (
-            _correlation(each.pushes[:, action], each.ways[:, entry]) for each in (ours, here)
-        )
-        if found * np.sign(mine) < SEEN:
+        _, found, times = _held_against(ours, here, action, entry)
+        if found < SEEN or _slight(ours, here, action, entry):
             continue
-        times = found * here.slope(action, entry) / (mine * ours.slope(action, entry))
         if not 1 / STRETCHED < times < STRETCHED:
             told.append(
                 f"over {STRIDE} frames {wanted.action[action]} moves {wanted.observation[entry]} "
