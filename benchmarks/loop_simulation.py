@@ -97,7 +97,9 @@ class SimulatedLoop(Loop):
         self, settings: LoopSettings, rate: float, rounds: int, rng: np.random.Generator
     ) -> None:
         """rate: true success of every policy."""
-        stations: Any = SimpleNamespace(policy_cameras=None, observation_size=1, action_size=1)
+        stations: Any = SimpleNamespace(
+            policy_cameras=None, observation_size=1, action_size=1, live=False
+        )
         fleet: Any = SimpleNamespace(stations=stations, robot_s=0.0, stop=lambda reason: None)
         run: Any = SimpleNamespace(ledger=MemoryLedger())
         writer: Any = SimpleNamespace(flush=lambda: None)

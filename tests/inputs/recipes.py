@@ -180,9 +180,9 @@ ALL = (
     file("improves nothing", text(end="del Mine.improve\nRECIPE = Mine"), "with improve"),
     asks("of a policy, with no", ASKED.format("return False"), "require_policy answers False, wh"),
     asks("of a policy, with nothing", ASKED.format("return None"), "3", TAKEN),
-    asks("for jobs, with none", YIELDS.format("[]"), "collect yields no job, and 3 episodes make"),
+    asks("for jobs, with none", YIELDS.format("[]"), "0", TAKEN),
     asks("for jobs, with two", YIELDS.format("asked.plain(2)"), "2", TAKEN),
-    asks("for jobs, with four", YIELDS.format("asked.plain(4)"), "collect yields more than the 3"),
+    asks("for jobs, with four", YIELDS.format("asked.plain(4)"), "4", TAKEN),
     improves(
         "actions of another length",
         "from enpire.improvement.data import examples\n"
