@@ -127,7 +127,8 @@ class OnlineRounds:
     def _jobs(self, collection: OnlineCollection) -> Iterator[Job | None]:
         """Yield a collection's jobs. By the first, it is known what came before them."""
         if collection.early:
-            collection.before = sum(1 for _ in self._earlier_blocks(collection.round))
+            number = collection.round
+            collection.before = sum(1 for _ in self._blocks(range(self._first(number), number)))
         yield from collection.jobs()
 
     def _begun(self, number: int) -> tuple[OnlineProcess, int]:
@@ -136,8 +137,7 @@ class OnlineRounds:
         A round that was rejected ends its learner: the next one begins another, from all that the
         run has by then.
         """
-        recipe = self._recipe(number)
-        first = self._first(number, recipe)
+        recipe, first = self._recipe(number), self._first(number)
         earlier = list(self._blocks(range(first, number)))
         if self._process is None or self._of != (recipe.name, first):
             self.close()
@@ -148,19 +148,15 @@ class OnlineRounds:
                 self._process.hand_over(ids)
         return self._process, len(earlier)
 
-    def _earlier_blocks(self, number: int) -> Iterator[list[str]]:
-        """Yield the ids of the blocks that a round's learner was handed in earlier rounds."""
-        return self._blocks(range(self._first(number, self._recipe(number)), number))
-
     def _blocks(self, rounds: range) -> Iterator[list[str]]:
         """Yield the ids of the blocks that were handed over in these rounds, in order."""
         for number in rounds:
             seeds = stream(self._settings.seed, "collect", number)
             yield from blocks_of(self._known.episodes, number, seeds)
 
-    def _first(self, number: int, recipe: ConfiguredRecipe) -> int:
+    def _first(self, number: int) -> int:
         """Return the round in which the learner of round `number` began."""
-        first = 1
+        recipe, first = self._recipe(number), 1
         for row in self._run.ledger.policies():
             if 0 < row.round < number and row.recipe != recipe.name:
                 first = max(first, row.round + 1)
