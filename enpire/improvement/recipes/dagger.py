@@ -5,7 +5,7 @@ teaches the policy. So that network teaches (Chen et al. 2019, arXiv 1912.12294)
 successes, and critics of all episodes that choose among its chunks. In a round the policy acts
 alone. The teacher then says which chunk it would have begun at each moment, and the policy learns
 that by LeRobot's own loss. The teacher never acts, and is no script. What comes out is a policy of
-the same kind and shape, which LeRobot reads.
+the same kind and size, which LeRobot reads, and which looks again as often as its teacher.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ class Dagger:
     # Of the teacher's flow. More steps take longer than the robots, and it is made anew each round.
     teacher: Training = field(default_factory=lambda: Training(steps=2000))
     critic_steps: int = 3000  # gradient steps of those who choose among the teacher's chunks
+    # The policy looks again as often as its teacher, whose critics judge no more of a chunk.
+    look_again: bool = True
 
     def require_policy(self, policy: Policy | None) -> None:
         """See `Particular.require_policy`."""
@@ -68,6 +70,9 @@ class Dagger:
         rows = torch.from_numpy(np.concatenate([episode.observations for episode in followed]))
         chunks = best_chunks(teacher, rows, given.seed)
         loss = self.tuning.teach(model, followed, given, taught=chunks)
+        if self.look_again:
+            judged = teacher.head.spec.chunk
+            model.config.n_action_steps = min(model.config.n_action_steps, judged)
         numbers = {
             "episodes": len(followed),
             "steps": self.tuning.steps,
