@@ -59,6 +59,17 @@ def test_a_policy_of_the_same_kind_comes_of_all_episodes(act: LeRobotPolicy) -> 
     assert made.policy.spec == act.spec
 
 
+@pytest.mark.parametrize(("looks_again", "carried_out"), [(True, 2), (False, 4)])
+def test_it_looks_again_as_often_as_its_teacher(
+    act: LeRobotPolicy, looks_again: bool, carried_out: int
+) -> None:
+    assert act.model().execute == 4
+    often = given(act, spec=replace(SPEC, execute=2))
+    made = replace(QUICK, look_again=looks_again).improve(often).policy
+    assert isinstance(made, LeRobotPolicy)
+    assert made.model().execute == carried_out
+
+
 def test_the_best_of_a_teachers_chunks_is_what_its_critics_expect_most_of() -> None:
     inputs = state_inputs(given(ChunkPolicy(SPEC)), [*WON, LOST])
     teacher = choose_by_critics(
