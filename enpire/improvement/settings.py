@@ -20,6 +20,7 @@ LARGEST = 2**63 - 1  # of whole numbers
 MOST, LARGE = 1_000_000_000, 1_000_000  # of what our recipes count; examples a step
 SHOWN = 20  # digits of one in a message
 BATCH, RATE = "batch", "lr"  # what a number of examples and a learning rate are called
+PLAIN = (tyro.conf.FlagConversionOff,)  # yes or no is said as any other value: `look_again false`
 FLAG = "recipe"  # what an option begins with: --recipe.training.lr 3e-4
 
 
@@ -42,7 +43,7 @@ def configured[T](recipe: T, settings: Mapping[str, str]) -> tuple[T, set[str]]:
     told = io.StringIO()
     try:
         with contextlib.redirect_stderr(told), contextlib.redirect_stdout(told):
-            made = tyro.cli(_options(recipe), args=arguments, use_underscores=True)
+            made = tyro.cli(_options(recipe), args=arguments, use_underscores=True, config=PLAIN)
     except Exception as error:  # a field of a type that there is not, in a file of somebody's
         raise _no_settings(recipe, error) from error
     except SystemExit:
@@ -74,6 +75,8 @@ def _option(recipe: Any, name: str, text: str) -> list[str]:
     if not isinstance(usual, tuple):
         if not isinstance(usual, str):
             _require_plain(name, text)
+        if isinstance(usual, bool):
+            text = text.capitalize()  # Python's own spelling
         return [f"--{FLAG}.{name}={text}"]
     parts = text.strip("()[] ").replace(",", " ").split()
     if option := next((part for part in parts if re.match(r"-(?![.\d])", part)), None):
@@ -133,7 +136,7 @@ def described(recipe: Any) -> str:
     told = io.StringIO()
     try:
         with contextlib.redirect_stdout(told), contextlib.suppress(SystemExit):
-            tyro.cli(_options(recipe), args=["--help"], use_underscores=True)
+            tyro.cli(_options(recipe), args=["--help"], use_underscores=True, config=PLAIN)
     except Exception as error:
         raise _no_settings(recipe, error) from error
     lines = told.getvalue().splitlines()

@@ -275,3 +275,15 @@ def test_settings_are_described() -> None:
     text = described(recipes.find("residual_rl").recipe)
     assert "--recipe.learning.discount FLOAT" in text
     assert "a control period (default: 0.99)" in " ".join(text.split())
+
+
+@pytest.mark.parametrize(("said", "taken"), [("false", False), ("True", True), ("FALSE", False)])
+def test_yes_or_no_is_said_as_any_other_value(said: str, taken: bool) -> None:
+    (made,) = recipes.schedule("dagger", {"look_again": said})
+    assert made.recipe.look_again is taken  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("said", ["no", "0", ""])
+def test_what_is_neither_yes_nor_no_is_refused_with_the_two(said: str) -> None:
+    with pytest.raises(UsageError, match="Expected one of"):
+        recipes.schedule("dagger", {"look_again": said})
