@@ -22,7 +22,7 @@ from enpire.datasets.compatibility import (
 )
 from enpire.datasets.folder import Frames
 from enpire.datasets.other_episodes import clause, out_of_step, run_backwards, stands_still
-from enpire.datasets.strides import Pairs, by_episodes, steady_entries, unremarkable
+from enpire.datasets.strides import Pairs, Strides, by_episodes, steady_entries, unremarkable
 from enpire.types import Flags, FloatArray
 
 OTHERS = 4  # episodes from which one with exchanged columns is told
@@ -356,6 +356,7 @@ def _moved_otherwise(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> lis
     if not wanted.moves.size or len(frames) < FEWEST:
         return []
     moves, gains = going_with(pairs), gains_of(pairs)
+    ours, here = Strides.of(wanted.random), Strides.of(pairs)
     told: list[str] = []
     for action, entry in np.argwhere(leading_entries(wanted.moves)).tolist():
         sign = np.sign(wanted.moves[action, entry])
@@ -369,23 +370,24 @@ def _moved_otherwise(frames: Frames, pairs: Pairs, wanted: TaskInterface) -> lis
                 if len(each[0]) >= STILL
                 and each[0][:, action].std() > MOVED
                 and _differs(each, action, entry, gain if along >= EXACT else 0.0, sign)
-                and not unremarkable([each], wanted, action, entry)
+                and not unremarkable(ours, Strides.of([each]), action, entry)
             ]
             told.append(clause(frames, found, f"in which not, as in the others, {names}"))
-        if along < -AGAINST or unremarkable(pairs, wanted, action, entry):
+        if along < -AGAINST or unremarkable(ours, here, action, entry):
             continue
         due = abs(float(wanted.moves[action, entry]))
-        if along < AGAINST and action not in wanted.grippers:  # `_grips` is of these
-            told.append(
-                f"{wanted.action[action]} hardly moves {wanted.observation[entry]} (correlation "
-                f"{along:.2f}, in {wanted.task} {due:.2f}): late, or another axis?"
-            )
-        elif due >= EXACT > along >= AGAINST:
+        if along < AGAINST:
+            if action not in wanted.grippers:  # `_grips` is of these
+                told.append(
+                    f"{wanted.action[action]} hardly moves {wanted.observation[entry]} "
+                    f"(correlation {along:.2f}, in {wanted.task} {due:.2f}): late, or another axis?"
+                )
+        elif due >= EXACT > along:
             told.append(
                 f"{names} less surely than in {wanted.task} (correlation {along:.2f}, there "
                 f"{due:.2f}): another rate, or steps for places?"
             )
-        elif wanted.gains.size and along >= AGAINST:
+        elif wanted.gains.size:
             exact = min(along, due) >= EXACT
             times = gain / float(wanted.gains[action, entry])
             if max(times, 1 / times) > (STRETCHED if exact else OFF):

@@ -119,13 +119,14 @@ def leading(ours: Strides, least: float = SURE) -> list[tuple[int, int]]:
     return [(i, int(best[i])) for i in range(len(best)) if found[i, best[i]] >= least]
 
 
-def unremarkable(theirs: Pairs, wanted: TaskInterface, action: int, entry: int) -> bool:
+def unremarkable(ours: Strides, here: Strides, action: int, entry: int) -> bool:
     """Whether strides have nothing against how an action moves an entry.
 
     So it is where it moves as far, and as surely, as in the task, or too little to tell. Then
     single frames that say otherwise say nothing: there is latency, and a hand that trembles.
+
+    ours: of the task's random actions. here: of a dataset, or of one of its episodes.
     """
-    ours, here = Strides.of(wanted.random), Strides.of(theirs)
     if len(ours) < ROWS or len(here) < ROWS // 2:
         return False
     mine, found, times = _held_against(ours, here, action, entry)
