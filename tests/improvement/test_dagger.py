@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from enpire.errors import RecipeError
 from enpire.improvement.behaviour_cloning import Training
@@ -96,7 +97,7 @@ def test_what_is_taught_is_predicted_from_each_moment_on(
     model = LeRobotModel.load(request.getfixturevalue(kind).files)
     rows = sum(map(len, WON))
     taught = torch.arange(float(rows))[:, None, None] + torch.zeros(rows, 3, 3)
-    windows = Windows.of(WON, model, "go", SPEC, taught)
+    windows = replace(Windows.of(WON, model, "go", SPEC, anywhere=True), taught=taught)
     assert len(windows) == rows
     batch = windows.batch(torch.tensor([2, 20]))
     ahead = torch.tensor(model.config.action_delta_indices) >= 0
@@ -108,6 +109,22 @@ def test_what_is_taught_is_predicted_from_each_moment_on(
     plain = Windows.of(WON, model, "go", SPEC).batch(torch.tensor([2]))
     past = batch["action"][:1, ~ahead]
     torch.testing.assert_close(past, plain["action"][:, ~ahead], msg="what was done before stays")
+
+
+def test_a_teacher_is_asked_about_no_more_moments_than_training_has_use_for(
+    act: LeRobotPolicy,
+) -> None:
+    asked: list[Tensor] = []
+
+    def teacher(at: Tensor) -> Tensor:
+        asked.append(at)
+        return torch.zeros(len(at), 3, 3)
+
+    tuning = FineTuning(steps=4, batch=8, lr=1e-3)
+    tuning.teach(act.model(), WON, given(act), teacher=teacher)
+    (at,) = asked
+    assert sum(map(len, WON)) > len(at) == 4 * 8 // 2
+    assert len(at.unique()) == len(at)
 
 
 def test_a_training_that_is_cut_short_goes_on_to_the_same_weights(

@@ -68,8 +68,11 @@ class Dagger:
         flow = clone_state_flow(knows, known, self.teacher, "teacher")
         teacher = choose_by_critics(replace(knows, incumbent=flow), self.critic_steps)
         rows = torch.from_numpy(np.concatenate([episode.observations for episode in followed]))
-        chunks = best_chunks(teacher, rows, given.seed)
-        loss = self.tuning.teach(model, followed, given, taught=chunks)
+
+        def advice(at: torch.Tensor) -> torch.Tensor:
+            return best_chunks(teacher, rows[at], given.seed)
+
+        loss = self.tuning.teach(model, followed, given, teacher=advice)
         if self.look_again:
             judged = teacher.head.spec.chunk
             model.config.n_action_steps = min(model.config.n_action_steps, judged)

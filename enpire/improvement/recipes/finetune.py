@@ -10,7 +10,7 @@ both together were verified to do: it is distilled.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,11 @@ from enpire.types import Episode
 
 if TYPE_CHECKING:
     from enpire.policies.lerobot.model import LeRobotModel
+
+# Gives the chunks (M, n, act) that should have begun at some rows of episodes end to end, (M,).
+Teacher = Callable[[Tensor], Tensor]
+
+DRAWS = 2  # of an example that a teacher was asked about, on average: it is slow to answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +90,22 @@ class FineTuning:
         episodes: Sequence[Episode],
         given: RecipeInputs,
         weight: Tensor | None = None,
-        taught: Tensor | None = None,
+        teacher: Teacher | None = None,
     ) -> float:
         """Teach a model what was done in `episodes`, in place; returns the smoothed loss.
 
-        weight: of each of their rows end to end, (N,); all alike if not given. taught: chunks that
-        a teacher would have begun at each row, (N, n, act), in the place of what was done.
+        weight: of each of their rows end to end, (N,); all alike if not given. teacher: the model
+        learns its chunks in the place of what was done. It is asked about moments drawn at random,
+        each of which training draws `DRAWS` times on average.
 
         Raises:
             RecipeError: training diverged or lacks data.
         """
-        examples = Windows.of(episodes, model, given.instruction, given.spec, taught)
+        anywhere = teacher is not None
+        examples = Windows.of(episodes, model, given.instruction, given.spec, anywhere)
+        if teacher is not None:
+            examples = examples.some(self.steps * self.batch // DRAWS, given.seed)
+            examples = replace(examples, taught=teacher(examples.at))
         torch.manual_seed(given.seed)
         weights = torch.ones(len(examples)) if weight is None else weight[examples.at]
         return self._learn(model, examples, weights, given)
@@ -213,7 +223,7 @@ class Windows:
     told: str
     pictures: Tensor | None = None  # (P, cameras, size, size, 3) of uint8
     pictured: Tensor | None = None  # (N,), which of them a row has
-    # Chunks that a teacher would have begun at each row, (N, n, act); then these are what is
+    # Chunks that a teacher would have begun at each example, (M, n, act); then these are what is
     # predicted from there on, and what comes after them is flagged.
     taught: Tensor | None = None
 
@@ -224,9 +234,9 @@ class Windows:
         model: LeRobotModel,
         told: str,
         spec: ChunkSpec,
-        taught: Tensor | None = None,
+        anywhere: bool = False,
     ) -> Windows:
-        """What is `instructive` of them, and all that is `taught`.
+        """What is `instructive` of them, or every moment.
 
         spec: says what their pictures are, and what is felt.
 
@@ -236,7 +246,7 @@ class Windows:
         lengths = [len(episode) for episode in episodes]
         ends = np.cumsum(lengths)
         firsts = ends - lengths
-        at = _shown_well(episodes, model) if taught is None else np.arange(len(taught))
+        at = np.arange(sum(lengths)) if anywhere else _shown_well(episodes, model)
         if not len(at):
             raise RecipeError("no moment of any success to learn from")
         rows = np.concatenate([e.observations for e in episodes])
@@ -273,11 +283,16 @@ class Windows:
             told=told,
             pictures=pictures,
             pictured=pictured,
-            taught=taught,
         )
 
     def __len__(self) -> int:
         return len(self.at)
+
+    def some(self, count: int, seed: int) -> Windows:
+        """At most `count` of the examples, drawn at random."""
+        rng = np.random.default_rng(seed)
+        drawn = torch.from_numpy(np.sort(rng.permutation(len(self))[:count]))
+        return replace(self, at=self.at[drawn], first=self.first[drawn], end=self.end[drawn])
 
     def batch(self, index: Tensor) -> dict[str, Any]:
         """Some examples, (b,), as LeRobot's preprocessor takes them."""
@@ -288,7 +303,7 @@ class Windows:
         if self.taught is not None:
             ahead, length = self.acted >= 0, self.taught.shape[1]
             place = self.acted[ahead].clamp(max=length - 1)
-            action[:, ahead] = self.taught[at[:, None], place]
+            action[:, ahead] = self.taught[index[:, None], place]
             beyond[:, ahead] = self.acted[ahead] >= length
         return {
             **self.model.batch(self.rows[seen], self.told, self._pictures_of(seen)),
