@@ -10,7 +10,7 @@ from enpire.types import Float32Array, FloatArray
 
 LOG = logging.getLogger(__name__)
 CHUNKS = 3  # dimensions of several chunks of actions
-LIMIT, ROUNDED = 1.0, 1e-3  # of an action's entries, and how far beyond is still that
+LIMIT, OVERSHOT = 1.0, 0.05  # of an action's entries, and how far beyond a network is by itself
 STRANGE, MOST = 30.0, 0.5  # spreads from the middle, and the share of observations that are so far
 TINY = 0.01  # of an action, below which an arm hardly moves
 NARROW = 0.2  # spreads, by which what is shown changes at least
@@ -57,7 +57,7 @@ class PolicyWatch:
         """Actions (..., act); of shape (m, k, act) they are chunks, each an answer of its own."""
         sizes = np.abs(actions).max(axis=-1)
         self._all += sizes.size
-        self._clipped += int((sizes > LIMIT + ROUNDED).sum())
+        self._clipped += int((sizes > LIMIT + OVERSHOT).sum())
         self._largest = max(self._largest, float(sizes.max(initial=0.0)))
         every = actions.reshape(-1, actions.shape[-1])
         if len(every):

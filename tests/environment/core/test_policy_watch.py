@@ -37,3 +37,9 @@ def test_what_hardly_changes_by_its_statistics_is_told() -> None:
     assert "changes by more than 0.04 of what its statistics call a spread" in watch.text
     watch.shown(RNG.uniform(0.0, 2.0, (60, 4)))
     assert watch.text == ""
+
+
+def test_actions_of_another_unit_are_told_and_a_networks_overshoot_is_not() -> None:
+    whole = RNG.choice([-1.0, 1.0], (60, 3))
+    assert acting(1.03 * whole) == ""
+    assert "beyond [-1, 1], up to 57.3" in acting(57.3 * whole)
