@@ -29,7 +29,8 @@ class GrowingTensors:
         """Append the rows of each tensor, (n, ...)."""
         end = self._size + len(values[0])
         if not self._room or end > len(self._room[0]):
-            larger = [v.new_zeros(max(FIRST_SIZE, 2 * end), *v.shape[1:]) for v in values]
+            # Not zeros: room that nothing was written to takes no memory.
+            larger = [v.new_empty(max(FIRST_SIZE, 2 * end), *v.shape[1:]) for v in values]
             for room, new in zip(self._room, larger, strict=False):
                 new[: self._size] = room[: self._size]
             self._room = larger
