@@ -48,7 +48,7 @@ class Examples:
     # episode's start.
     window: Tensor
     actions: Tensor  # (M, chunk, act)
-    valid: Tensor  # (M, chunk), false beyond the episode's end
+    valid: Tensor  # (M, chunk), false beyond the episode's end, or an expert's own actions
     weight: Tensor  # (M,), mean one
     action_mean: Tensor
     action_std: Tensor
@@ -114,13 +114,19 @@ def instructive(episode: Episode, idle: Idleness | None = None, periods: int = 1
     `periods` either: a person who looks stands for a while, and nothing that is seen says for how
     long.
     """
-    worth: Flags = np.arange(len(episode)) >= episode.forked
-    if episode.helped:
-        worth = episode.intervened & ~episode.rewound
+    worth: Flags = (np.arange(len(episode)) >= episode.forked) & _expert(episode)
     if idle is None:
         return worth
     moving: Flags = worth & ~stands_still(episode.actions, idle, periods)
     return moving
+
+
+def _expert(episode: Episode) -> Flags:
+    """Rows whose action is worth cloning, (T,): where somebody helped, what the helper did."""
+    if not episode.helped:
+        return np.ones(len(episode), bool)
+    helper: Flags = episode.intervened & ~episode.rewound
+    return helper
 
 
 def stands_still(actions: Float32Array, idle: Idleness, periods: int) -> Flags:
@@ -192,13 +198,15 @@ def examples(
     back = np.arange(spec.reach, -1, -spec.stride)
     ahead = at + np.arange(spec.chunk)
     actions = np.concatenate([episode.actions for episode in episodes])
+    worth = np.concatenate([_expert(episode) for episode in episodes])
+    until = np.logical_and.accumulate(worth[np.minimum(ahead, end - 1)], axis=1)
     per_episode = np.ones(len(episodes)) if weights is None else np.asarray(weights, float)
     weight = np.repeat(per_episode, [len(episode) for episode in episodes])
     return Examples(
         rows=torch.from_numpy(np.concatenate([episode.observations for episode in episodes])),
         window=looked_back(*map(torch.from_numpy, (at[:, 0], back, first[:, 0]))),
         actions=torch.from_numpy(actions[np.minimum(ahead, end - 1)]),
-        valid=torch.from_numpy(ahead < end),
+        valid=torch.from_numpy((ahead < end) & (until | ~worth[at])),
         weight=torch.from_numpy((weight / weight.mean()).astype(np.float32)),
         action_mean=torch.from_numpy(actions.mean(axis=0)),
         action_std=torch.from_numpy(np.maximum(actions.std(axis=0), MIN_STD)),

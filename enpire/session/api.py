@@ -91,6 +91,7 @@ class ImproveOptions(PlaceOptions, total=False):
     demonstrations_of: StrPath | RecordedRun
     demonstrations: int
     demonstration_starts: Literal["spread", "drawn"]
+    demonstrator_pushes: float
     start_episodes: int
     collect: int
     exploration: float

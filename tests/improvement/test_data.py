@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -100,3 +102,13 @@ def test_who_stands_still_for_so_many_periods_is_told_from_who_slows_down() -> N
     idle = Idleness(0.25, (0, 1, 2))
     assert stands_still(actions, idle, 2).tolist() == [0, 0, 0, 1, 1, 0, 0, 1]
     assert stands_still(actions, idle, 1).tolist() == [0, 1, 0, 1, 1, 1, 0, 1]
+
+
+def test_a_chunk_ends_where_a_helper_let_go() -> None:
+    helped = np.array([0, 1, 1, 1, 0, 0, 1, 1], bool)
+    data = examples([counted("a", 1, 8, intervened=helped)], replace(SPEC, chunk=4))
+    valid = data.valid.numpy()
+    np.testing.assert_array_equal(valid[1], [1, 1, 1, 0])
+    np.testing.assert_array_equal(valid[3], [1, 0, 0, 0])
+    np.testing.assert_array_equal(valid[6], [1, 1, 0, 0])
+    np.testing.assert_array_equal(valid[0], [1, 1, 1, 1], "not the helper's: as it was carried out")

@@ -38,6 +38,7 @@ from enpire.environment.gym_bridge.gym_process import (
     GymWorker,
     LostEnvironment,
 )
+from enpire.environment.gym_bridge.pushes import Pushes
 from enpire.environment.gym_bridge.script_watch import MEANS
 from enpire.environment.gym_bridge.success_rule import GymEpisode, SuccessRule, invalid
 from enpire.environment.stations.action_selector import at_fault, checked
@@ -61,12 +62,17 @@ TRIES = 3  # faults in a row that set a station aside
 
 
 class ScriptedActions:
-    """What the script of an environment does, which runs where the environment is."""
+    """What the script of an environment does, which runs where the environment is.
+
+    To explore is to be pushed off its course, see `Pushes`. Then it is `Assisted`: by the script,
+    in all periods without a push.
+    """
 
     def __init__(self) -> None:
         """Nothing is suggested yet."""
         self.watch = PolicyWatch("the demonstrator")
         self.suggested: dict[int, Float32Array] = {}  # by its stations, for each one's next action
+        self._pushes: dict[int, Pushes] = {}
 
     def hears(self, signs: Sequence[str]) -> None:
         """A worker has seen these signs of its script."""
@@ -74,13 +80,27 @@ class ScriptedActions:
             self.watch.tell(MEANS[sign])
 
     def begin(self, row: int, rng: np.random.Generator, exploration: float) -> None:
-        """The script begins with the environment's episode, by itself."""
+        """The script begins with the environment's episode, by itself.
+
+        exploration: share of periods that are under a push.
+        """
+        self._pushes[row] = Pushes(rng, exploration)
 
     def act(self, rows: Rows, observations: Float32Array, readings: Readings) -> Float32Array:
-        """What was suggested."""
+        """What was suggested, unless there is a push."""
         actions = np.stack([self.suggested[row] for row in rows.tolist()])
         self.watch.count(actions)
-        return actions
+        pushed = zip(rows.tolist(), actions, strict=True)
+        return np.stack([self._pushes[row].changed(action) for row, action in pushed])
+
+    def intervened(self, row: int) -> list[bool]:
+        """See `Assisted`; none of an episode without a push."""
+        free = self._pushes[row].free
+        return [] if all(free) else free
+
+    def rewound(self, row: int) -> list[bool]:
+        """See `Assisted`; a script does not go back."""
+        return [False] * len(self.intervened(row))
 
 
 class GymStations:

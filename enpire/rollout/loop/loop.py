@@ -135,7 +135,8 @@ class Loop:
             stations.task if spread and isinstance(stations, Tasked) else None,
             settings.environment.reset == ResetMode.PHYSICAL,
         )
-        jobs = [Job(s, Purpose.DEMONSTRATION, demonstrator, who) for s in seeds]
+        pushes = settings.first.demonstrator_pushes
+        jobs = [Job(s, Purpose.DEMONSTRATION, demonstrator, who, exploration=pushes) for s in seeds]
         self.state.begin("demonstrations", len(jobs))
         self._runner.run(jobs)
         name = self._policy_of(0)
@@ -164,11 +165,13 @@ class Loop:
         jobs = [Job(s, Purpose.EVALUATION, controller, name) for s in seeds]
         self.state.begin("evaluating the first policy", len(jobs))
         self._runner.run(jobs)
-        if not self._show_success(name).trials:
+        measured = self._show_success(name)
+        if not measured.trials:
             raise EnpireError(
                 f"none of the {len(jobs)} episodes of the first policy was judged, so nothing can "
                 "be held against it: `enpire show` has their reasons"
             )
+        self._decisions.hint(name, measured)
 
     def _round(self, number: int) -> None:
         self.state.round = number

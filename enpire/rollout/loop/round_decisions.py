@@ -20,6 +20,7 @@ from enpire.types import Estimate
 POLICY = "policy"
 ENOUGH = 60  # judged episodes of a policy before a sealed evaluation is worth its robot time
 LIMIT = "limit"  # the kind of note that says how many pairs a comparison may take
+HINT, WEAK = "hint", 0.5  # kind of a note, and success of a first policy that may need one
 DECIDED = ("promoted", "kept", "rejected")  # kinds of notes that close a comparison
 
 
@@ -44,6 +45,18 @@ class RoundDecisions:
         """Add a note on round `number`."""
         self._writer.flush()  # what was decided never outlives the episodes that decided it
         self._ledger.add_decision(LogEntry(number, kind, text, incumbent, candidate, numbers or {}))
+
+    def hint(self, name: str, measured: Estimate) -> None:
+        """Note once what helps a weak first policy whose demonstrator never left its course."""
+        settings = self._settings
+        sure = not settings.environment.demonstrator or settings.first.demonstrator_pushes
+        if sure or measured.rate >= WEAK or any(n.kind == HINT for n in self.of_round(0)):
+            return
+        text = (
+            f"{name} has {measured}. A script shows no way back from where a policy errs: a new "
+            "run with --demonstrator-pushes 0.2 pushes it off its course now and then"
+        )
+        self.note(0, HINT, text, "", name)
 
     def of_round(self, number: int) -> list[LogEntry]:
         """The notes on a round, in their order."""

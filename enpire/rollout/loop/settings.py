@@ -96,6 +96,12 @@ class FirstPolicySettings:
         choice_of_starts,
         "where demonstrations begin; spread: far apart, so that few show much; drawn: at random",
     )
+    demonstrator_pushes: float = _setting(
+        0.0,
+        part,
+        "gym:ENV_ID: share of a demonstrator's periods in which it is pushed off its course, so "
+        "that it shows the way back",
+    )
     first_recipe: str = _setting("bc", str, "how the demonstrations make the first policy")
     start_episodes: int = _setting(200, positive, "episodes that measure the first policy")
     execute: int = _setting(

@@ -74,12 +74,16 @@ class Straight:
         return action.astype(np.float32)
 
 
-def run(stations: GymStations, seeds: list[int], controller: object) -> dict[int, Episode]:
+def run(
+    stations: GymStations, seeds: list[int], controller: object, exploration: float = 0.0
+) -> dict[int, Episode]:
     waiting, done = list(seeds), []
     while waiting or stations.busy:
         for row in stations.idle:
             if waiting:
-                job = Job(waiting.pop(0), Purpose.EVALUATION, controller, "p")
+                job = Job(
+                    waiting.pop(0), Purpose.EVALUATION, controller, "p", exploration=exploration
+                )
                 stations.begin(row, job)
         done += stations.tick()
     return {episode.seed: episode for episode in done}
@@ -348,6 +352,27 @@ def test_a_script_acts_where_the_environment_is(make: Make, tmp_path: Path, name
     for seed in seeds:
         np.testing.assert_allclose(shown[seed].actions, ours[seed].actions, atol=1e-5)
         np.testing.assert_allclose(shown[seed].observations, ours[seed].observations, atol=1e-5)
+
+
+def test_a_script_that_is_pushed_goes_back_and_what_it_was_pushed_to_is_told(
+    make: Make, tmp_path: Path
+) -> None:
+    script = tmp_path / "straight.py"
+    script.write_text("import numpy as np\n" + STRAIGHT)
+    stations = make("Line", shown_by=str(script))
+    _, acts = stations.starter
+    pushed = run(stations, [3, FAR, 7, 8], acts, exploration=0.4)
+    plain = run(stations, [3, FAR, 7, 8], acts)
+    assert not any(episode.helped for episode in plain.values())
+    assert all(episode.success for episode in pushed.values())
+    seen = np.concatenate([episode.observations for episode in pushed.values()])
+    done = np.concatenate([episode.actions[:, 0] for episode in pushed.values()])
+    free = np.concatenate([e.intervened if e.helped else e.rewards >= 0 for e in pushed.values()])
+    goal, point = seen.T
+    own = ((goal - point) / 0.2).clip(-1, 1)
+    np.testing.assert_allclose(done[free], own[free], atol=1e-5)
+    assert 0.1 < (~free).mean() < 0.7
+    assert (np.abs(done - own)[~free] > 1e-3).mean() > 0.5
 
 
 def test_a_script_begins_anew_each_episode_and_may_fail(make: Make, tmp_path: Path) -> None:

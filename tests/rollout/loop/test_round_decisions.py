@@ -5,6 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+from enpire.rollout.evaluation.statistics import estimate
 from enpire.rollout.loop.round_decisions import RoundDecisions
 from enpire.store.rows import SealedRow
 from enpire.types import Outcome, Purpose, Verdict
@@ -23,3 +26,25 @@ def test_a_missed_sealed_evaluation_counts_against_the_luck_that_led_to_it() -> 
     settings: Any = SimpleNamespace(seed=0)
     found = RoundDecisions(ledger, SimpleNamespace(), known, settings).measured("policy-0", 0)  # type: ignore[arg-type]
     assert (found.successes, found.trials) == (19 + 37, 20 + 40)
+
+
+@pytest.mark.parametrize(
+    ("demonstrator", "pushes", "successes", "hinted"),
+    [("a.py", 0.0, 1, 1), ("a.py", 0.0, 8, 0), ("a.py", 0.2, 1, 0), ("", 0.0, 1, 0)],
+)
+def test_a_weak_first_policy_of_a_script_has_a_hint_once(
+    demonstrator: str, pushes: float, successes: int, hinted: int
+) -> None:
+    notes: list[Any] = []
+    ledger: Any = SimpleNamespace(decisions=lambda: notes, add_decision=notes.append)
+    writer: Any = SimpleNamespace(flush=lambda: None)
+    settings: Any = SimpleNamespace(
+        environment=SimpleNamespace(demonstrator=demonstrator),
+        first=SimpleNamespace(demonstrator_pushes=pushes),
+    )
+    known: Any = SimpleNamespace()
+    decisions = RoundDecisions(ledger, writer, known, settings)
+    for _ in range(2):
+        decisions.hint("policy-0", estimate(successes, 10))
+    assert len(notes) == hinted
+    assert all("--demonstrator-pushes" in note.text for note in notes)
