@@ -333,6 +333,10 @@ class RemoteController(SeeingController):
                 f"{self._remote.address} answers with `actions` of shape {actions.shape} that are "
                 f"no finite numbers: entry {entry} of action {row} is {actions[row, entry]}"
             )
+        if actions.dtype.kind in "iu":
+            self.watch.tell(
+                f"it answers with whole numbers ({actions.dtype}), and 1 is a full action: rounded?"
+            )
         self._length = len(actions)
         return actions.astype(np.float64).clip(-LARGEST, LARGEST).astype(np.float32)
 
