@@ -49,10 +49,10 @@ def require_statistics(
         modes, declared = config.get("norm_map") or {}, config.get("features") or {}
         there = _statistics(files, name, str(step.get("state_file") or ""))
         for feature, size in features.items():
-            about = declared.get(feature)
             if not _takes(config, feature):
                 continue
-            needed = NEEDS.get(str(modes.get(about.get("type"), "IDENTITY")), ())
+            about = declared[feature]
+            needed = NEEDS.get(str(modes.get(about.get("type"), PASSED_ON)), ())
             for statistic in needed:
                 _require(name, feature, size, statistic, there)
             _require_order(name, feature, needed, there)
