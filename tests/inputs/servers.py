@@ -376,6 +376,7 @@ ALL = (
     ours("a spread of 1e300", "7 numbers from 0 to 10: actions", spread=[1e300] * 7),
     ours("a spread of truths", "True is no number", spread=[True] * 7),
     ours("a spread in quotes", "'0.1' is no number", spread=["0.1"] * 7),
+    ours("of another task", "is served for push_t, and acts in reach", TOLD, task="push_t"),
     ours("a task that clears the screen", "is no name", task="\x1b[2J"),
     ours("cameras that are text", "and no list", cameras="front"),
     no_server("silent", lambda _: time.sleep(3), "no policy's server"),
