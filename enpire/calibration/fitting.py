@@ -150,7 +150,7 @@ def _start(frames: Sequence[FloatArray], boards: Sequence[FloatArray]) -> FloatA
         raise SafetyError(
             "the pictures leave the camera's pose open: turn the wrist, about two axes"
         )
-    if not np.linalg.det(np.asarray(turn, np.float64)) > 0:  # no turn at all: what postures say and pictures show differ
+    if not np.linalg.det(np.asarray(turn, np.float64)) > 0:  # a mirror image, and no turn
         raise SafetyError(
             "no one place of the board explains the pictures: are positions of other pictures, in "
             "another order or unit, or is the camera on the wrist (--on-wrist) and said not to be?"
