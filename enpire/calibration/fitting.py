@@ -150,6 +150,11 @@ def _start(frames: Sequence[FloatArray], boards: Sequence[FloatArray]) -> FloatA
         raise SafetyError(
             "the pictures leave the camera's pose open: turn the wrist, about two axes"
         )
+    if not np.linalg.det(np.asarray(turn, np.float64)) > 0:  # a mirror image, and no turn
+        raise SafetyError(
+            "no one place of the board explains the pictures: are positions of other pictures, in "
+            "another order or unit, or is the camera on the wrist (--on-wrist) and said not to be?"
+        )
     camera = pose(Rotation.from_matrix(turn), np.ravel(place))
     board = inverse(frames[0]) @ camera @ boards[0]
     return np.concatenate([to_vector(camera), to_vector(board)])

@@ -9,12 +9,13 @@ import mujoco
 import numpy as np
 from mujoco.batch import Batch
 
-from enpire.errors import PackError
+from enpire.errors import PackError, StoreError
 from enpire.identification.recording import Recording, summed
 from enpire.packs import Robot, World
 from enpire.twin import Scene, compose, dynamics, objects
 from enpire.types import FloatArray
 
+STRONGEST = 3.0  # times a servo's limit: an effort beyond is in another unit
 RECORD = ("qpos", "qvel", "actuator_force")
 AT_ONCE = 16  # candidates: all that their substeps give is kept for a moment
 
@@ -161,10 +162,29 @@ class ArmsModel:
         return latency
 
     def _begin(self, batch: Batch, recording: Recording) -> None:
+        self._require_fit(recording)
         batch.reset(stage=mujoco.mjtStage.mjSTAGE_NONE.value)
         batch.qpos[:] = self.at(recording.position[0])
         batch.ctrl[:, self.actuators] = recording.sent[0]
         batch.forward()
+
+    def _require_fit(self, recording: Recording) -> None:
+        """Raises StoreError for other axes, or efforts that its servos do not have."""
+        axes, model = recording.sent.shape[1], self.scene.model
+        if axes != len(self.actuators):
+            raise StoreError(
+                f"{recording.name} has {axes} axes, and {recording.robot} has "
+                f"{len(self.actuators)}: is it of another robot?"
+            )
+        known = np.where(np.isfinite(recording.effort), np.abs(recording.effort), 0.0)
+        ends = np.abs(model.actuator_forcerange[self.actuators]).max(axis=1)
+        limited = model.actuator_forcelimited[self.actuators].astype(bool)
+        for axis in np.flatnonzero(limited & (known.max(axis=0) > STRONGEST * ends)):
+            raise StoreError(
+                f"{recording.name}: axis {axis} has an effort of {known[:, axis].max():.3g}, and "
+                f"its servo at most {ends[axis]:.3g}: efforts are in N m or N, no N mm and no per "
+                "cent, and NaN where nobody measures them"
+            )
 
     def _mean_setpoints(
         self, stamps: FloatArray, sent: FloatArray, latency: FloatArray, edges: FloatArray

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from enpire.drivers.speeds import told_share, untrue
 from enpire.errors import StoreError
 from enpire.store.durable import publish_file
 from enpire.types import FloatArray
@@ -21,6 +22,12 @@ GAP = 3.0  # periods without a row, after which another recording begins
 REST = 0.02  # joints slower than this rest [rad/s]
 LEAST_MOTION = 0.01  # of an axis, in a recording that tells something [rad, m]
 AGAINST = -0.5  # correlation of an axis with what it is sent: a late one is above
+LATE_S = 0.1  # without a row, while an arm moves
+QUICK = 0.1  # of an axis that moves [rad/s]
+FAR = 0.1  # that a setpoint moves, and an axis after it [rad, m]
+WINDOW_S = 0.1  # over which velocities are held against positions
+EXPLAINED = 0.9  # of an effort, by the way to a setpoint and by speed
+FIRST = 10  # rows of a beginning
 NPY = ".npy"  # ends the name of an array in an archive
 # What an archive may raise that is none, was cut off, is locked, or says that it is vast.
 BROKEN = (OSError, EOFError, ValueError, RuntimeError, MemoryError, zlib.error, zipfile.BadZipFile)
@@ -213,7 +220,72 @@ def read(paths: list[Path], robot: str) -> list[Recording]:
         )
     for each in found:
         _require_one_way(each)
+        _require_true_rows(each)
+    for i, each in enumerate(found):
+        for other in found[:i]:
+            if np.array_equal(each.position, other.position):
+                raise StoreError(
+                    f"{each.name} is {other.name} once more, row by row: leave one of them out, or "
+                    "a fit would be tested on what it has seen"
+                )
     return found
+
+
+def _require_true_rows(of: Recording) -> None:
+    """Raises StoreError for rows that no arm has which was sent these setpoints, at these times."""
+    moved, asked = np.ptp(of.position, axis=0), np.ptp(of.sent, axis=0)
+    moving = moved >= LEAST_MOTION
+    pulls = np.nan_to_num(of.effort).any(axis=0)
+    for axis in np.flatnonzero(moving & pulls & (of.sent == of.position).all(axis=0)):
+        raise StoreError(
+            f"{of.name}: axis {axis} is sent, in every row, where it is measured: `sent` is what "
+            "was commanded, and an arm that pulls lags behind that"
+        )
+    for axis in np.flatnonzero((moved == 0.0) & (asked > FAR)):
+        raise StoreError(
+            f"{of.name}: axis {axis} stands still to the last bit, and its setpoint moves by "
+            f"{asked[axis]:.2g}: nobody measured it"
+        )
+    lags = np.ptp(of.sent - of.position, axis=0) > LEAST_MOTION
+    for axis in np.flatnonzero(moving & lags & (of.effort == 0.0).all(axis=0)):
+        raise StoreError(
+            f"{of.name}: axis {axis} moves, and its efforts are all nought: they are NaN where "
+            "nobody measures them"
+        )
+    for axis in np.flatnonzero(moving & lags & np.isfinite(of.effort).all(axis=0)):
+        lead, effort = (of.sent - of.position)[:, axis], of.effort[:, axis]
+        speed_of = np.gradient(of.position[:, axis], of.stamps)
+        terms = np.stack([lead, speed_of, np.ones_like(lead)], axis=1)
+        (stiffness, *_), left, *_ = np.linalg.lstsq(terms, effort)
+        if stiffness < 0 and left.sum() < (1 - EXPLAINED) * len(of) * np.var(effort):
+            raise StoreError(
+                f"{of.name}: axis {axis} has efforts against the way to its setpoint: another "
+                "sign, or another axis. An effort above 0 pulls an axis up"
+            )
+    speed = np.abs(np.diff(of.position, axis=0)) / np.diff(of.stamps)[:, None]
+    late = np.diff(of.stamps) > max(LATE_S, GAP * float(np.median(np.diff(of.stamps))))
+    for row in np.flatnonzero(late[1:]):
+        if speed[row].max() > QUICK:
+            raise StoreError(
+                f"{of.name}: there is no row for {of.stamps[row + 2] - of.stamps[row + 1]:.2g} s "
+                f"after {of.stamps[row + 1] - of.stamps[0]:.2g} s, while an arm moves: rows are "
+                "lost, or a clock was set"
+            )
+    share = told_share(of.stamps, of.position, of.velocity, WINDOW_S)
+    axis = untrue(share)
+    if axis is not None:
+        raise StoreError(
+            f"{of.name}: axis {axis} moves by its stamps and positions, and by its velocities "
+            f"{share[axis]:.3g} times as fast: stamps are in s, and velocities in rad/s or m/s, or "
+            "NaN where nobody measures them"
+        )
+    worked_out = np.polyfit(of.stamps[:FIRST] - of.stamps[0], of.position[:FIRST], 2)[1]
+    begins = np.where(np.isfinite(of.velocity[0]), of.velocity[0], worked_out)
+    if len(of) >= FIRST and np.abs(begins).max() > QUICK:
+        raise StoreError(
+            f"{of.name}: it begins in motion ({np.abs(begins).max():.2g} rad/s), and a fit begins "
+            "at rest"
+        )
 
 
 def _require_one_way(of: Recording) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from enpire.errors import PackError
 from enpire.packs import Robot
+from enpire.packs.robot import CREEPING, SLOW, SOFT
 from enpire.packs.toml import Table
 from enpire.types import Flags, FloatArray
 
@@ -119,6 +120,11 @@ def narrowed(limits: SafetyLimits, table: Table) -> SafetyLimits:
             )
         if name in _POSITIVE and not (new > 0).all():
             raise PackError(f"{table.where}: {key} must be above 0")
+        if key in LEAST and (new < LEAST[key]).any():
+            raise PackError(
+                f"{table.where}: {key} = {table.raw(key)} is below {LEAST[key]:g}: no arm is as "
+                "slow as that. In rad and m a second, no degrees and no mm"
+            )
         changed[name] = new if new.shape else float(new)
     result = replace(limits, **changed)  # type: ignore[arg-type]  # a field's own type, by name
     if (result.low >= result.high).any() or (result.workspace_low >= result.workspace_high).any():
@@ -140,6 +146,8 @@ _KEYS = {  # key of the file: field of the limits, and whether it is an upper on
     "gripper_force": ("gripper_force", True),
     "clearance": ("clearance", False),
 }
+LEAST = {"joint_speed": SLOW, "joint_acceleration": SOFT, "cartesian_speed": CREEPING}
+"""Of a limit: with less an arm would never arrive, and each episode would be a failure."""
 _POSITIVE = {"speed", "acceleration", "jump", "cartesian_speed", "wrist_force", "gripper_force"}
 
 

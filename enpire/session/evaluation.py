@@ -149,7 +149,7 @@ def measure(request: EvaluationRequest, backend: Backend, audience: Audience) ->
     """
     from enpire.certification import certificate
     from enpire.environment.core.policy_watch import PolicyWatch
-    from enpire.environment.core.station_backend import hand_moves
+    from enpire.environment.core.station_backend import grippers, hand_moves
     from enpire.environment.gym_bridge.gym_stations import GymStations
     from enpire.policies.asynchronous import Asynchronous
     from enpire.rollout.evaluation.seeds import fresh_entropy
@@ -161,7 +161,7 @@ def measure(request: EvaluationRequest, backend: Backend, audience: Audience) ->
         raise UsageError(f"--attempts is for a task pack: {acting.task} ends at its own verdict")
     watch = getattr(acting.controller, "watch", None)
     if isinstance(watch, PolicyWatch):
-        watch.moves = hand_moves(stations)
+        watch.moves, watch.grips = hand_moves(stations), grippers(stations)
     entropy = fresh_entropy() if request.seed is None else request.seed
     with ExitStack() as stack:
         if isinstance(stations, GymStations):

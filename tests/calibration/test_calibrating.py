@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import cv2
@@ -178,3 +179,19 @@ def test_a_bent_picture_is_straightened() -> None:
     seen = found[0] @ camera_board[:3, :3].T + camera_board[:3, 3]
     expected = ((seen / seen[:, 2:]) @ straight.T)[:, :2]
     assert abs(found[1] - expected).max() < 0.5
+
+
+def test_positions_of_other_pictures_are_refused(lab, fixed, tmp_path, capsys) -> None:
+    shots = Path(shutil.copytree(fixed, tmp_path / "shots"))
+    taken = json.loads((shots / "shots.json").read_text())
+    late = [{**each, "position": taken[i - 1]["position"]} for i, each in enumerate(taken)]
+    (shots / "shots.json").write_text(json.dumps(late))
+    assert main(["station", "calibrate", str(lab), "--camera", "top", "--shots", str(shots)]) == 1
+    assert "are positions of other pictures" in capsys.readouterr().err
+
+
+def test_a_print_that_was_scaled_is_told(lab, fixed, capsys) -> None:
+    calibrated(lab, fixed)
+    assert "times worse than its lens" not in capsys.readouterr().out
+    calibrated(lab, fixed, "--square", "0.026", "--marker", "0.01872")
+    assert "times worse than its lens: measure a square" in capsys.readouterr().out

@@ -25,6 +25,7 @@ from tests.policies.lerobots import folder_of
 OFTEN = 240  # times that a policy acts, for what is told of many
 BEFORE, AFTER = PROCESSORS
 BOM = b"\xef\xbb\xbf"
+TENTHS = ((10, -0.5), (90, 0.5))  # quantiles, and the share of the most that they are
 Files = dict[str, bytes]
 Change = Callable[[Files], Files]
 
@@ -98,6 +99,28 @@ def all_weights(change: Callable[[torch.Tensor], torch.Tensor]) -> Change:
 def statistic(part: str, end: str, value: float) -> Change:
     """Another value of a statistic."""
     return tensors(part, lambda key, t: torch.full_like(t, value) if key.endswith(end) else t)
+
+
+def alone(end: str, value: float) -> Change:
+    """Another value of a statistic of what is seen, and no least and most beside it."""
+
+    def change(key: str, old: torch.Tensor) -> torch.Tensor | None:
+        if not key.startswith("observation"):
+            return old
+        if key.endswith(("min", "max")):
+            return None
+        return torch.full_like(old, value) if key.endswith(end) else old
+
+    return tensors("preprocessor", change)
+
+
+def spread_out(files: Files) -> Files:
+    """Quantiles that lie farther apart than the spread lets them."""
+    name = _state(files)
+    found = load(files[name])
+    wide = {f"observation.state.q{q}": found["observation.state.max"] * s for q, s in TENTHS}
+    narrow = {"observation.state.std": found["observation.state.std"] * 0.01}
+    return {**files, name: save(found | wide | narrow)}
 
 
 def steps(name: str, change: Callable[[list[Any]], list[Any]]) -> Change:
@@ -200,6 +223,12 @@ ALL = (
         trained(policy={"output_features": {"action": {"type": "ACTION", "shape": [99]}}}),
         "output_features is",
     ),
+    Input(
+        "a training that normalised otherwise",
+        trained(policy={"normalization_mapping": {"STATE": "MIN_MAX"}}),
+        "another policy than config.json: normalization_mapping",
+        REFUSED,
+    ),
     Input("a training that is a list", lambda _: acted(put("train_config.json", b"[]")), "", TAKEN),
     Input("a training cut off", lambda _: acted(put("train_config.json", b"{")), "train_config"),
     one("more actions than a chunk", config(n_action_steps=999), "because of ValueError: .*chunk"),
@@ -229,14 +258,19 @@ ALL = (
     one("a spread of nought", statistic("postprocessor", "std", 0.0), "spread below nought"),
     one("a spread below nought", statistic("postprocessor", "std", -1.0), "spread below nought"),
     one("a spread seen below nought", statistic("preprocessor", "std", -1.0), "spread below"),
-    one("a mean of 1e30", statistic("postprocessor", "mean", 1e30), "are clipped", TOLD),
-    one("a mean seen of 500", statistic("preprocessor", "mean", 500.0), "up to 1.64e.03", TOLD),
+    one("a mean of 1e30", statistic("postprocessor", "mean", 1e30), "mean between min and max"),
+    one("a mean seen of 500", statistic("preprocessor", "mean", 500.0), "mean between min and max"),
+    one("a spread seen of 1e10", statistic("preprocessor", "std", 1e10), "half of the way"),
+    one("a mean seen of 500 alone", alone("mean", 500.0), "up to 1.64e.03", TOLD),
     Input(
-        "a spread seen of 1e10",
-        lambda _: acted(statistic("preprocessor", "std", 1e10), OFTEN),
+        "a spread seen of 1e10 alone",
+        lambda _: acted(alone("std", 1e10), OFTEN),
         "it sees nothing. Another unit",
         TOLD,
     ),
+    one("a variance in place of a spread", spread_out, "from q10 to q90 at least is needed"),
+    one("actions of another training", statistic("postprocessor", "mean", 0.5), "have two values"),
+    one("no input normalised", normaliser(BEFORE, normalize_observation_keys=[]), "nowhere"),
     one("a mean of NaN", statistic("postprocessor", "mean", np.nan), "no finite number"),
     one("statistics in whole numbers", tensors("postprocessor", lambda _, t: t.int()), "whole num"),
     one("statistics under other keys", tensors("preproc", lambda k, t: None), "no statistics for"),

@@ -65,8 +65,8 @@ PIXELS = np.full((2, 2, 3), 9, np.uint8)
 AXES = ["a", "b", "x"]
 ALL = (
     joints("more joints", ORDER, TAKEN, name=MORE, position=[9, 2, 1.0], velocity=[]),
-    joints("no velocities", r"\[0\., 0\.\]", TAKEN, velocity=[]),
-    joints("velocities that nobody measures", r"\[0\., 0\.\]", TAKEN, velocity=[NAN, NAN]),
+    joints("no velocities", r"\[nan, nan\]", TAKEN, velocity=[]),
+    joints("velocities that nobody measures", r"\[nan, nan\]", TAKEN, velocity=[NAN, NAN]),
     joints("a velocity too few", "of velocity 1 numbers", velocity=[3.0]),
     joints("a velocity too many", "of velocity 3 numbers", velocity=[3.0, 4.0, 5.0]),
     joints("an infinite velocity", "velocity of a is inf", velocity=[INF, 0.0]),

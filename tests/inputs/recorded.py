@@ -17,7 +17,7 @@ from tests.inputs.entry import REFUSED, TAKEN, Input
 
 ROWS, AXES = 50, 2
 TIMES = np.arange(ROWS) * 0.01
-MOVED = np.repeat(np.sin(TIMES)[:, None], AXES, axis=1)
+MOVED = np.repeat(1.0 - np.cos(3.0 * TIMES)[:, None], AXES, axis=1)  # from rest
 GOOD = {
     "robot": np.array("so101"),
     "name": np.array("x"),

@@ -27,6 +27,7 @@ serve = pytest.importorskip("websockets.sync.server").serve
 
 Answer = Callable[[Any], None]
 ASKED, OFTEN = 30, 300  # actions of an episode, and of several
+WHOLE = "?timeout=60&patience=60"  # all of each chunk is carried out
 LONG = "?timeout=60&patience=60&execute=2"  # more than a busy machine takes
 SHORT = "?timeout=2&patience=2&execute=2"  # which is used up
 BRIEF = "?timeout=3&patience=3"
@@ -145,12 +146,12 @@ def one(
     return Input(name, give, words, ends)
 
 
-def often(name: str, answer: Answer, words: str, ends: str) -> Input:
+def often(name: str, answer: Answer, words: str, ends: str, times: str = LONG) -> Input:
     """An entry: a server that is asked for longer."""
 
     def give(_: Path) -> tuple[str, str]:
         with serving(answer) as address:
-            return acted(address + LONG, OFTEN)
+            return acted(address + times, OFTEN)
 
     return Input(name, give, words, ends)
 
@@ -221,6 +222,31 @@ def drawn(low: float) -> Answer:
 
     def answer(connection: Any) -> None:
         chunk = rng.uniform(low, 1.0, (5, width())).astype(np.float32)
+        connection.send(pack({"actions": chunk}))
+
+    return answer
+
+
+def lagging(times: int) -> Answer:
+    """Answers so many times with one chunk, before it works out the next."""
+    rng, asked = np.random.default_rng(0), [0, np.zeros((0, 0), np.float32)]
+
+    def answer(connection: Any) -> None:
+        if asked[0] % times == 0:
+            asked[1] = rng.uniform(-0.9, 0.9, (5, width())).astype(np.float32)
+        asked[0] += 1
+        connection.send(pack({"actions": asked[1]}))
+
+    return answer
+
+
+def filled(value: float | None) -> Answer:
+    """Answers with two actions, and fills a chunk of five up; None: with the second of them."""
+    rng = np.random.default_rng(0)
+
+    def answer(connection: Any) -> None:
+        chunk = rng.uniform(-0.9, 0.9, (5, width())).astype(np.float32)
+        chunk[2:] = chunk[1] if value is None else value
         connection.send(pack({"actions": chunk}))
 
     return answer
@@ -311,7 +337,11 @@ ALL = (
     often("on both sides of nought", drawn(-1.0), "^$", TAKEN),
     one("of half precision", actions(0.5, np.float16), "^$", TAKEN),
     one("truth values", actions(True, bool), "truth values"),
-    one("whole numbers", actions(1, np.int64), "^$", TAKEN),
+    one("whole numbers", actions(1, np.int64), "with whole numbers .int64.*: rounded", TOLD),
+    often("the last chunk again, four times", lagging(5), "chunks are to the bit one that", TOLD),
+    often("chunks filled up with noughts", filled(0.0), "half or more repeats", TOLD, WHOLE),
+    often("chunks filled up by their last", filled(None), "half or more repeats", TOLD, WHOLE),
+    often("chunks of another moment each", lagging(1), "^$", TAKEN),
     one("two answers to one question", twice, "nobody asked for", INVALID),
     one("actions and an error", with_error, "answers with error: 'CUDA"),
     one("longer each time", growing(), "is needed", INVALID),
@@ -346,6 +376,7 @@ ALL = (
     ours("a spread of 1e300", "7 numbers from 0 to 10: actions", spread=[1e300] * 7),
     ours("a spread of truths", "True is no number", spread=[True] * 7),
     ours("a spread in quotes", "'0.1' is no number", spread=["0.1"] * 7),
+    ours("of another task", "is served for push_t, and acts in reach", TOLD, task="push_t"),
     ours("a task that clears the screen", "is no name", task="\x1b[2J"),
     ours("cameras that are text", "and no list", cameras="front"),
     no_server("silent", lambda _: time.sleep(3), "no policy's server"),

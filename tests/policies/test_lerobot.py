@@ -332,11 +332,11 @@ def in_pixels(split: LeRobotPolicy, tmp_path_factory: pytest.TempPathFactory) ->
     """The same, trained on actions from 0 to 512."""
     path = tmp_path_factory.mktemp("pixels") / "act"
     split.save(path)
-    (statistics,) = path.glob("policy_postprocessor_step_*.safetensors")
-    known = load_file(statistics)
     told = {"min": 0.0, "max": 512.0, "mean": 256.0, "std": 100.0}
-    told_of = {key: torch.full_like(known[f"action.{key}"], at) for key, at in told.items()}
-    save_file(known | {f"action.{key}": value for key, value in told_of.items()}, statistics)
+    for statistics in path.glob("policy_*processor_step_*.safetensors"):
+        known = load_file(statistics)
+        told_of = {key: torch.full_like(known[f"action.{key}"], at) for key, at in told.items()}
+        save_file(known | {f"action.{key}": value for key, value in told_of.items()}, statistics)
     return path
 
 

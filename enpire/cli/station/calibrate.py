@@ -28,6 +28,7 @@ station's file: intrinsics, the camera's pose, and their errors. It is refused a
 
 Nothing moves by it: move the arm by hand, or by the means it came with. docs/calibration.md."""
 
+STRANGE, STRANGE_PX = 5.0, 0.5  # times the lens's error, and pixels: arms and boards are at fault
 DRAWN = 8000.0  # pixels a metre: 203 dots an inch
 
 
@@ -200,6 +201,12 @@ def _calibrate(station: StationFile, board: CharucoBoard, options: Namespace) ->
         f"its place is known to {camera.position_deviation * 1e3:.2f} mm, its turn to "
         f"{camera.angle_deviation * 1e3:.2f} mrad (standard deviations, if the arm's own are right)"
     )
+    if camera.hand_eye_rms > max(STRANGE_PX, STRANGE * camera.intrinsics_rms):
+        print(
+            f"its pose fits {camera.hand_eye_rms / camera.intrinsics_rms:.0f} times worse than its "
+            "lens: measure a square of the print anew (--square), or the arm's joints are off. The "
+            "place is then worse than it says"
+        )
     print(f"{options.path} is another file now: enpire station check {options.path}")
     if options.json:
         print_json(asdict(camera))

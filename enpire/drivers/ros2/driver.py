@@ -7,6 +7,7 @@ here waits for nothing but `connect`, which checks what bites (`checks.py`).
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +19,7 @@ from enpire.drivers.ros2.action import PERIOD_S, ActionServices, Goals
 from enpire.drivers.ros2.messages import Names, force_of, forward, trajectory
 from enpire.drivers.ros2.node import Spinning, command, sensor_data
 from enpire.drivers.ros2.settings import CommandMode, Ros2Settings
+from enpire.drivers.speeds import Moment, speed_of, untrue_states
 from enpire.errors import DriverError
 from enpire.packs import Robot
 from enpire.types import FloatArray
@@ -25,6 +27,9 @@ from enpire.types import FloatArray
 GAIN = 10.0  # of velocity commands, on what is left to the setpoint [1/s]
 REACH_S = 0.01  # in which a point of a trajectory is to be reached: a period of 100 Hz
 LOOK_S = 1.0  # between two looks at who else is in the network
+# Joint states that are held against one another, how far apart they are, and how often that is
+# done. It keeps the interpreter for milliseconds.
+REMEMBERED, APART_S, COMPARE_S = 600, 0.05, 5.0
 FORGET_S = 0.2  # without a setpoint: the next one is no continuation
 
 
@@ -57,16 +62,23 @@ class Ros2:
         self._sources: list[str] = []  # who publishes joint states, in the order of their first
         self._mixed = False  # whether two of them take turns
         self._others: list[str] = []  # who else commands the arms, and on which topic
+        self._recent: deque[Moment] = deque()  # joint states, the newest last
+        self._past: deque[Moment] = deque(maxlen=REMEMBERED)  # some of them
+        self._untrue = ""  # what is wrong with velocities, or with a gripper
 
     def connect(self) -> None:
         """Raises DriverError with what is wrong, and where to set it right."""
         settings = self.settings
         self._sources, self._mixed, self._others = [], False, []
+        self._recent.clear()
+        self._past.clear()
+        self._untrue = ""
         name = f"enpire_{self.site.name}".replace("-", "_").replace(".", "_")
         spinning = self._spinning = Spinning(name, settings.namespace, settings.use_sim_time)
         try:
             self._wire(spinning)
             spinning.every(LOOK_S, lambda: self._look(spinning))
+            spinning.every(COMPARE_S, self._compare)
             spinning.start()
             checks.connected(self, spinning)
         except BaseException:
@@ -77,6 +89,8 @@ class Ros2:
         """See `Driver`."""
         if self._mixed and self._spinning is not None:
             raise DriverError(checks.two_sources(self.settings, self._spinning))
+        if self._untrue:
+            raise DriverError(self._untrue)
         if self._others:
             raise DriverError(f"the arm is commanded by {', '.join(self._others)}, too: end that")
         return self._latest()
@@ -134,6 +148,12 @@ class Ros2:
         if self._grippers is not None:
             found[self._grippers.topic_name] = self._grippers.get_subscription_count()
         return found
+
+    def _compare(self) -> None:
+        """See whether joint states agree with one another, and with what was sent."""
+        with self._lock:
+            past = list(self._past)
+        self._untrue = self._untrue or untrue_states(past, self._names.axes, self._gripper_axes)
 
     def _look(self, spinning: Spinning) -> None:
         """See who else commands the arms: whoever does may be discovered late, or begin late."""
@@ -213,7 +233,15 @@ class Ros2:
         with self._lock:
             self._hear_from(str(info.get("publisher_gid")))
             if self._reading is None or measured > self._reading.stamp:
-                self._reading = Reading(measured, *found, self._force.copy())
+                position, told, effort = found
+                here = Moment(measured, position, told, self._sent)
+                self._recent.append(here)
+                while measured - self._recent[0].stamp > FORGET_S * 1e9:
+                    self._recent.popleft()
+                velocity = np.where(np.isnan(told), speed_of(self._recent), told)
+                if not self._past or measured - self._past[-1].stamp >= APART_S * 1e9:
+                    self._past.append(here)
+                self._reading = Reading(measured, position, velocity, effort, self._force.copy())
 
     def _hear_from(self, source: str) -> None:
         """Notice two sources that take turns; one that began anew does not come back."""

@@ -37,8 +37,7 @@ class Names:
     def ordered(self, state: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Position, velocity and effort of a JointState, (axes,) each.
 
-        An effort that a message does not say is NaN; a velocity that it does not say, or says as
-        NaN, is nought.
+        A velocity or an effort that a message does not say is NaN.
 
         Raises:
             DriverError: an axis is missing or is there twice, where it stands is no number that a
@@ -63,11 +62,10 @@ class Names:
                 raise DriverError(f"it has {len(names)} names, and of {what} {count} numbers")
         position = _numbers(state.position)[order]
         self._require(position, "position", TURNED)
-        velocity: FloatArray = np.zeros(len(order))
+        velocity: FloatArray = np.full(len(order), np.nan)
         if len(state.velocity) == len(names):
             velocity = _numbers(state.velocity)[order]
-            velocity[np.isnan(velocity)] = 0.0  # of a controller that has no such interface
-            self._require(velocity, "velocity")
+            self._require(np.nan_to_num(velocity, posinf=np.inf, neginf=-np.inf), "velocity")
         effort: FloatArray = np.full(len(order), np.nan)
         if len(state.effort) == len(names):
             effort = _numbers(state.effort)[order]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+from hashlib import blake2b
 
 import numpy as np
 
 from enpire.types import Float32Array, FloatArray
 
 LOG = logging.getLogger(__name__)
+MOST_KNOWN = 10**5  # chunks that are remembered
 CHUNKS = 3  # dimensions of several chunks of actions
 LIMIT, OVERSHOT = 1.0, 0.05  # of an action's entries, and how far beyond a network is by itself
 STRANGE, MOST = 30.0, 0.5  # spreads from the middle, and the share of observations that are so far
@@ -17,6 +19,7 @@ NARROW = 0.2  # spreads, by which what is shown changes at least
 ANSWERS = 10  # chunks that are not one and the same by accident
 SEVERAL = 3  # entries of an action do not all go one way by accident
 SHOWN = 3  # entries of an action in a message
+REPEATS = 0.5  # of a chunk's actions, which are the ones before them: a slower rate, or padding
 MANY = 200  # actions, of which some go either way
 SHARE, FEWEST = 0.1, 50  # of actions, from which it is said, once so many have come
 
@@ -24,11 +27,12 @@ SHARE, FEWEST = 0.1, 50  # of actions, from which it is said, once so many have 
 class PolicyWatch:
     """Counts what is odd about a policy's actions and what it is shown, and says once if much is.
 
-    Ten things are odd: actions with an entry beyond [-1, 1], which stations clip; actions that
+    These things are odd: actions with an entry beyond [-1, 1], which stations clip; actions that
     are all the same, whatever is seen, as of a policy whose answers are rounded to whole numbers;
-    one chunk of actions, again and again, as of a server that remembers its first answer; actions
+    one chunk of actions, again and again, as of a server that remembers its first answer; chunks
+    that come again; chunks of which half only repeats, as of a slower rate, or padded; actions
     that are all tiny, as of one that answers in metres; actions that never go below 0, as
-    if they were scaled to between 0 and 1; actions that turn or grip
+    if they were scaled to between 0 and 1, or whose gripper does so; actions that turn or grip
     and never move a hand; actions that are one and the same from some time on; observations that
     are far from all that it was trained on, that are all in the middle of that, or that hardly
     change by its measure. `tell` adds what others have seen of it.
@@ -42,6 +46,7 @@ class PolicyWatch:
         self._least: FloatArray | None = None  # of each entry of an action, and the largest
         self._most: FloatArray | None = None
         self.moves: tuple[int, ...] = ()  # entries of an action that move hands; none: unknown
+        self.grips: tuple[int, ...] = ()  # entries that move grippers; none: unknown
         self._last: Float32Array | None = None  # action, and how many of the last ones are it
         self._tail = 0
         self._more: list[str] = []  # what others tell
@@ -52,6 +57,9 @@ class PolicyWatch:
         self._first: Float32Array | None = None  # until one differs from it
         self._answers = 0  # chunks so far
         self._chunk: Float32Array | None = None  # the first of them, until one differs from it
+        self._known: set[bytes] = set()  # all of them
+        self._again = 0  # chunks that are known already
+        self._repeats = 1.0  # the least share of a chunk that repeats the action before
 
     def count(self, actions: Float32Array) -> None:
         """Actions (..., act); of shape (m, k, act) they are chunks, each an answer of its own."""
@@ -81,9 +89,21 @@ class PolicyWatch:
                 actions.shape[1:] != self._chunk.shape or (actions != self._chunk).any()
             ):
                 self._chunk = None
+            self._count_repeats(actions)
         if not self._said and self._all >= FEWEST and self.text:
             self._said = True
             LOG.warning("%s", self.text)
+
+    def _count_repeats(self, chunks: Float32Array) -> None:
+        """Count those of (m, k, act) that have come before, and what in each is there twice."""
+        alike = (chunks[:, 1:] == chunks[:, :-1]).all(axis=2)
+        shares = alike.mean(axis=1) if alike.shape[1] >= SEVERAL else np.zeros(1)
+        self._repeats = min(self._repeats, float(shares.min()))
+        for chunk in chunks:
+            key = blake2b(chunk.tobytes(), digest_size=8).digest()
+            self._again += key in self._known
+            if len(self._known) < MOST_KNOWN:
+                self._known.add(key)
 
     def shown(self, spreads: FloatArray) -> None:
         """It was shown observations (m, obs) so many spreads away from the middle of training."""
@@ -113,6 +133,15 @@ class PolicyWatch:
         if self._least is None or self._most is None or (self._least < 0.0).any():
             return False
         return int((self._most - self._least > TINY).sum()) >= SEVERAL
+
+    @property
+    def _half_gripper(self) -> bool:
+        """Whether a gripper's entry goes from 0 to 1."""
+        if self._least is None or self._most is None or not self.grips:
+            return False
+        ends = self._least, self._most
+        low, high = (each[list(self.grips)] for each in ends)
+        return bool(((low >= -OVERSHOT) & (low <= SHARE) & (high >= 1.0 - SHARE)).any())
 
     @property
     def _still(self) -> float:
@@ -151,6 +180,16 @@ class PolicyWatch:
             )
         elif self._chunk is not None and self._answers >= ANSWERS and self._all >= FEWEST:
             told.append(f"all of its {self._answers} chunks are the same, whatever it is shown")
+        elif self._all >= FEWEST and self._again >= max(ANSWERS, SHARE * self._answers):
+            told.append(
+                f"{self._again} of its {self._answers} chunks are to the bit one that came before: "
+                "answers of another moment?"
+            )
+        elif self._answers >= ANSWERS and self._repeats >= REPEATS:
+            told.append(
+                f"of each of its {self._answers} chunks half or more repeats the action before: "
+                "another rate, or filled up? `execute=N` carries out fewer of them"
+            )
         if self._all >= FEWEST and self._still:
             told.append(
                 f"none of its {self._all} actions moves a hand by more than {self._still:.2g}, "
@@ -165,6 +204,11 @@ class PolicyWatch:
             told.append(
                 f"none of its {self._all} actions has an entry below 0, and they go from -1 to 1: "
                 "scaled to between 0 and 1?"
+            )
+        elif self._all >= MANY and self._half_gripper:
+            told.append(
+                f"its {self._all} actions have a gripper from 0 to 1, and -1 is shut: scaled to "
+                "between 0 and 1?"
             )
         if self._looks >= FEWEST and self._farthest < TINY:
             told.append(

@@ -11,7 +11,13 @@ from typing import Any
 from enpire import git_lfs
 from enpire.errors import PolicyError
 from enpire.json_text import parsed
-from enpire.policies.lerobot.normalising import MODES, extent, require_statistics, require_steps
+from enpire.policies.lerobot.normalising import (
+    MODES,
+    extent,
+    require_same,
+    require_statistics,
+    require_steps,
+)
 from enpire.types import FloatArray
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
@@ -149,6 +155,8 @@ def shapes(files: Files) -> Shapes:
     with _as_lerobot_writes(PROCESSORS[1]):
         require_statistics(files, PROCESSORS[1], after, {ACTION: int(action)})
         require_steps(PROCESSORS[1], after, {ACTION: modes.get("ACTION")})
+        both = dict(zip(PROCESSORS, (before, after), strict=True))
+        require_same(files, both, ACTION, modes.get("ACTION"))
     return Shapes(kind, width, int(action), cameras, size)
 
 
@@ -182,7 +190,7 @@ def _require_trained_alike(files: Files, config: Mapping[str, Any]) -> None:
     if TRAINED not in files:
         return
     trained = _table(_json(files, TRAINED), "policy")
-    for key in ("type", "input_features", "output_features", "chunk_size"):
+    for key in ("type", "input_features", "output_features", "chunk_size", "n_obs_steps", MODES):
         theirs, ours = trained.get(key), config.get(key)
         if theirs is not None and ours is not None and theirs != ours:
             raise PolicyError(

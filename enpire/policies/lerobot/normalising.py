@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from enpire.errors import PolicyError
-from enpire.types import FloatArray
+from enpire.types import Flags, FloatArray
 
 STEPS = ("normalizer_processor", "unnormalizer_processor")
 NOTHING = 1e-8  # LeRobot adds so much to a spread: what is not more is rounding
@@ -20,6 +20,9 @@ LARGEST_EPS = 0.1  # that a spread is divided by more
 FRACTIONS = (".mean", ".std")  # statistics that whole numbers would cut off
 MODES = "normalization_mapping"
 PASSED_ON = "IDENTITY"  # the mode of what is not normalised
+MIDDLES = ("mean", "q01", "q10", "q50", "q90", "q99")  # statistics between the least and the most
+SLACK = 0.05  # of an extent, by which statistics of parts of a dataset, put together, may be off
+NARROWEST = 0.1  # of the way from q10 to q90: a spread is 0.22 of it or more, whatever the numbers
 EXTENT = ("min", "max", "mean", "std")  # statistics that tell how far values go
 NEEDS = {  # of a mode, the statistics that it takes
     "MEAN_STD": ("mean", "std"),
@@ -44,16 +47,17 @@ def require_statistics(
             continue
         config = step.get("config") or {}
         modes, declared = config.get("norm_map") or {}, config.get("features") or {}
-        chosen = config.get("normalize_observation_keys")
         there = _statistics(files, name, str(step.get("state_file") or ""))
         for feature, size in features.items():
-            about = declared.get(feature)
-            if about is None or (chosen is not None and feature not in (*chosen, "action")):
+            if not _takes(config, feature):
                 continue
-            needed = NEEDS.get(str(modes.get(about.get("type"), "IDENTITY")), ())
+            about = declared[feature]
+            needed = NEEDS.get(str(modes.get(about.get("type"), PASSED_ON)), ())
             for statistic in needed:
                 _require(name, feature, size, statistic, there)
             _require_order(name, feature, needed, there)
+            if needed:
+                _require_possible(name, feature, there)
         eps = config.get("eps", 0.0)
         if not 0.0 <= eps <= LARGEST_EPS:
             raise PolicyError(f"{name} normalises with eps = {eps}: 0 to {LARGEST_EPS:g} is taken")
@@ -77,6 +81,31 @@ def extent(
     return None
 
 
+def require_same(
+    files: Mapping[str, bytes], said: Mapping[str, Any], feature: str, mode: str | None
+) -> None:
+    """See whether all processors normalise `feature` by the same statistics.
+
+    said: what each processor's file holds, by its name.
+
+    Raises:
+        PolicyError: two differ, so what was learned would come back as another number.
+    """
+    known: dict[str, tuple[str, FloatArray]] = {}
+    for name, content in said.items():
+        for step in content["steps"]:
+            there = _statistics(files, name, str(step.get("state_file") or ""))
+            for key in (f"{feature}.{each}" for each in NEEDS.get(str(mode), ())):
+                if key not in there:
+                    continue
+                first, before = known.setdefault(key, (name, there[key]))
+                if before.shape != there[key].shape or not np.allclose(before, there[key]):
+                    raise PolicyError(
+                        f"{first} and {name} have two values of {key}: what was learned would come "
+                        "back as another number. Take both files from one training"
+                    )
+
+
 def require_steps(name: str, said: Any, modes: Mapping[str, str | None]) -> None:
     """See whether a processor normalises, once, what the config says is normalised.
 
@@ -87,7 +116,7 @@ def require_steps(name: str, said: Any, modes: Mapping[str, str | None]) -> None
     """
     steps = [step for step in said["steps"] if step.get("registry_name") in STEPS]
     for feature, mode in modes.items():
-        count = sum(feature in ((step.get("config") or {}).get("features") or {}) for step in steps)
+        count = sum(_takes(step.get("config") or {}, feature) for step in steps)
         if count > 1 or (not count and NEEDS.get(str(mode))):
             how = "several times" if count else "nowhere"
             raise PolicyError(
@@ -103,6 +132,13 @@ def require_steps(name: str, said: Any, modes: Mapping[str, str | None]) -> None
                     f"{mode or 'nothing of it'}: it learned on one of them. Save the policy again, "
                     "with its processors"
                 )
+
+
+def _takes(config: Mapping[str, Any], feature: str) -> bool:
+    """Whether a step of this config normalises `feature`."""
+    chosen = config.get("normalize_observation_keys")
+    there = feature in (config.get("features") or {})
+    return there and (chosen is None or feature in (*chosen, "action"))
 
 
 def _require(name: str, feature: str, size: int, statistic: str, there: Mapping[str, Any]) -> None:
@@ -132,6 +168,38 @@ def _require_order(name: str, feature: str, needed: tuple[str, ...], there: Any)
             f"{name} has {feature}.{needed[-1]} of {', '.join(f'{v:g}' for v in last[:6])}: a "
             f"spread below nought, or none at all, is none of a dataset's ({feature}.{needed[0]})"
         )
+
+
+def _require_possible(name: str, feature: str, there: Mapping[str, Any]) -> None:
+    """Raise PolicyError for statistics that no numbers have: a mean beyond their ends, for one."""
+    keys = {each: f"{feature}.{each}" for each in (*EXTENT, *MIDDLES)}
+    of = {each: np.ravel(there[key]) for each, key in keys.items() if key in there}
+    if len({len(values) for values in of.values()}) != 1:
+        return
+    wrong: dict[str, Flags] = {}  # by what would have to hold
+    if {"min", "max"} <= of.keys():
+        low, high = of["min"], of["max"]
+        slack = SLACK * abs(high - low) + 1e-3 * np.maximum(abs(low), abs(high)) + NOTHING
+        for each in (each for each in MIDDLES if each in of):
+            wrong[f"{each} between min and max"] = (of[each] < low - slack) | (
+                of[each] > high + slack
+            )
+        if "std" in of:
+            wrong["std at most half of the way from min to max"] = (
+                of["std"] > (high - low) / 2 + slack
+            )
+    if {"std", "q10", "q90"} <= of.keys():
+        wrong["std a fifth of the way from q10 to q90 at least"] = (
+            of["std"] < NARROWEST * (of["q90"] - of["q10"]) - NOTHING
+        )
+    for rule, entries in wrong.items():
+        if entries.any():
+            entry = int(np.flatnonzero(entries)[0])
+            told = ", ".join(f"{each} {values[entry]:.4g}" for each, values in of.items())
+            raise PolicyError(
+                f"{name} has statistics of {feature} that no dataset has: entry {entry} has "
+                f"{told}, and {rule} is needed. Save the policy again with those of its dataset"
+            )
 
 
 def _statistics(files: Mapping[str, bytes], name: str, file: str) -> dict[str, Any]:

@@ -24,6 +24,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar, Self
 from urllib.parse import parse_qsl, urlsplit
 
@@ -185,7 +186,10 @@ class RemotePolicy:
         if stations.policy_cameras is not None:
             spec = replace(spec, cameras=spec.cameras or stations.policy_cameras.cameras)
         shown = len(stations.policy_cameras.cameras) if stations.policy_cameras is not None else 0
-        return RemoteController(spec, spec.chunked(*sizes), instruction(stations), seen, shown)
+        made = RemoteController(spec, spec.chunked(*sizes), instruction(stations), seen, shown)
+        if spec.task and Path(spec.task).name != Path(stations.name).name:
+            made.watch.tell(f"it is served for {spec.task}, and acts in {stations.name}")
+        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,6 +336,10 @@ class RemoteController(SeeingController):
             raise ServerFault(
                 f"{self._remote.address} answers with `actions` of shape {actions.shape} that are "
                 f"no finite numbers: entry {entry} of action {row} is {actions[row, entry]}"
+            )
+        if actions.dtype.kind in "iu":
+            self.watch.tell(
+                f"it answers with whole numbers ({actions.dtype}), and 1 is a full action: rounded?"
             )
         self._length = len(actions)
         return actions.astype(np.float64).clip(-LARGEST, LARGEST).astype(np.float32)

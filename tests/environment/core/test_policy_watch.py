@@ -43,3 +43,21 @@ def test_actions_of_another_unit_are_told_and_a_networks_overshoot_is_not() -> N
     whole = RNG.choice([-1.0, 1.0], (60, 3))
     assert acting(1.03 * whole) == ""
     assert "beyond [-1, 1], up to 57.3" in acting(57.3 * whole)
+
+
+def test_a_gripper_that_never_shuts_is_told() -> None:
+    actions = RNG.uniform(-1, 1, (300, 4))
+    actions[:, 3] = RNG.uniform(0, 1, 300)
+    watch = PolicyWatch("mine")
+    watch.grips = (3,)
+    watch.count(actions.astype(np.float32))
+    assert "have a gripper from 0 to 1, and -1 is shut" in watch.text
+    assert acting(actions) == "", "nobody knows what moves a gripper"
+    watch.count(-actions.astype(np.float32))
+    assert watch.text == ""
+
+
+def test_actions_that_repeat_within_each_chunk_are_told() -> None:
+    twice = np.repeat(RNG.uniform(-0.9, 0.9, (40, 4, 3)), 2, axis=1)
+    assert "of each of its 40 chunks half or more repeats the action before" in acting(twice)
+    assert acting(twice, RNG.uniform(-0.9, 0.9, (1, 8, 3))) == "", "one chunk does not"
