@@ -84,7 +84,6 @@ class Tools:
 
     campaign: Campaign
     agent: str
-    network: bool = False  # it may search arXiv
     # The text of a file of its workspace, by its path, as it has committed it.
     committed: Callable[[str], str] | None = None
 
@@ -209,13 +208,9 @@ class Tools:
             f"{experiment} goes on to its trials; read_results {experiment} tells what came of it."
         )
 
-    def search_literature(self, query: str, k: int = 4, arxiv: bool = False) -> str:
-        """Method cards that answer a query, a page each; with `arxiv`, papers of arXiv."""
-        if not arxiv:
-            return literature.cards_text(literature.search(query, k))
-        if not self.network:
-            raise CampaignError("there is no network here: search the cards, without arxiv")
-        return literature.papers_shown(literature.search_arxiv(query, k))
+    def search_literature(self, query: str, k: int = 4) -> str:
+        """Method cards that answer a query, a page each."""
+        return literature.cards_text(literature.search(query, k))
 
     def read_board(self, query: str = "") -> str:
         """What was found out so far, by all agents, with its evidence."""
