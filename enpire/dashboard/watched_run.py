@@ -14,7 +14,7 @@ from enpire.observe.overview import sealed_of, state_by
 from enpire.observe.report.experiments import CampaignReport
 from enpire.observe.report.success import SuccessCurve, SuccessTally
 from enpire.observe.status import LoopStatus, read_status
-from enpire.store import EpisodeRow, RoundRow, Run, SealedRow, under_way
+from enpire.store import EpisodeRow, LogEntry, RoundRow, Run, SealedRow, under_way
 from enpire.store.layout import LEDGER
 from enpire.store.snapshot import changes
 from enpire.types import Estimate, Outcome, Purpose
@@ -69,17 +69,6 @@ class RunTally:
 
 
 @dataclass(frozen=True, slots=True)
-class LogLine:
-    """One decision of a run."""
-
-    number: int  # its place among them, from 1
-    round: int
-    kind: str
-    text: str
-    at: float  # Unix time [s]; 0 where the ledger does not say
-
-
-@dataclass(frozen=True, slots=True)
 class RunNow:
     """A run at one moment, apart from its tally."""
 
@@ -115,7 +104,7 @@ class WatchedRun:
     def __init__(self, name: str, folder: Path) -> None:
         """Nothing is read yet."""
         self.name, self.folder = name, folder
-        self.tally, self.log, self.now = RunTally(), list[LogLine](), RunNow()
+        self.tally, self.log, self.now = RunTally(), list[LogEntry](), RunNow()
         self.lock = threading.RLock()
         self._stamp: Stamp | None = None
 
@@ -161,8 +150,7 @@ class WatchedRun:
         ledger, tally, asked = run.ledger, self.tally, run.asked
         for number, row in ledger.episodes_since(tally.number):
             tally.add(number, row)
-        for note in ledger.decisions(since=len(self.log)):
-            self.log.append(LogLine(len(self.log) + 1, note.round, note.kind, note.text, note.at))
+        self.log += ledger.decisions(since=len(self.log))
         facts, sealed, live = ledger.facts(), ledger.sealed(), under_way(self.folder)
         passing = sealed_of(run).passing if sealed else []
         incumbent = account.incumbent(ledger)

@@ -92,6 +92,16 @@ def robot_seconds(rows: Iterable[EpisodeRow]) -> tuple[float, float]:
     return open_s, sealed_s
 
 
+def seconds_by_round(rows: Iterable[EpisodeRow]) -> dict[int, float]:
+    """Robot time from reset to verdict by round [s], sealed episodes apart."""
+    found: dict[int, float] = {}
+    for row in rows:
+        if row.purpose is not Purpose.SEALED:
+            total = row.reset_s + row.execute_s + row.verify_s
+            found[row.round] = found.get(row.round, 0.0) + total
+    return found
+
+
 def ledger_mru(ledger: Ledger) -> float:
     """Share of the stations' time spent executing; not a number before there is any."""
     return executing(ledger.robot_seconds())

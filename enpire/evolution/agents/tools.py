@@ -27,7 +27,7 @@ from enpire.improvement import recipe as recipes
 from enpire.packs.finder import unknown
 from enpire.rollout.evaluation.statistics import estimate
 from enpire.sandbox.sanitize import NOTE, one_line, quoted
-from enpire.types import Episode, Float32Array, Outcome, Purpose
+from enpire.types import JUDGED, Episode, Float32Array, Outcome, Purpose
 
 CODE = (
     "A policy may be code too (policy_source): a Python file with make(observation, action), given "
@@ -41,7 +41,6 @@ MOST = 40  # experiments, or rows of an episode, that one answer holds
 TEXT = 400  # characters of a hypothesis
 PICTURES = 4  # of an episode
 LONGEST_S = 600.0  # that an agent waits for an answer
-JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
 NAMES = (
     "task_brief",
     "read_results",
@@ -127,7 +126,7 @@ class Tools:
             ]
             for entry in record.under_way:
                 lines.append(
-                    f"- {entry.experiment.id}: {_stage(entry)}, {_tried(entry.experiment)}"
+                    f"- {entry.experiment.id}: {_stage(entry)}, {entry.experiment.tried(TEXT)}"
                 )
             if campaign.closed:
                 lines.append(f"No experiment begins any more: {campaign.closed}.")
@@ -278,7 +277,7 @@ class Tools:
                 other = alike[0].experiment
                 raise CampaignError(
                     f"{other.id} of {other.agent} is under way and tries much the same "
-                    f"({_tried(other)}): try something else, wait for what comes of it, or "
+                    f"({other.tried(TEXT)}): try something else, wait for what comes of it, or "
                     "say what is different and train with anyway"
                 )
             self.campaign.propose(proposal, trials=False)
@@ -363,20 +362,13 @@ def _entries(stations: StationBackend) -> list[str]:
 def _line(entry: ExperimentEntry) -> str:
     e = entry.experiment
     effect = str(e.effect) if e.effect else "not measured"
-    return f"{e.id} ({e.agent}), {_tried(e)}, on {e.base}: {_stage(entry)}, effect {effect}"
+    return f"{e.id} ({e.agent}), {e.tried(TEXT)}, on {e.base}: {_stage(entry)}, effect {effect}"
 
 
 def _stage(entry: ExperimentEntry) -> str:
     e = entry.experiment
     waiting = e.state is ExperimentState.TRAINING and not entry.released
     return f"{e.state}, run_trials not asked for" if waiting else str(e.state)
-
-
-def _tried(experiment: Experiment) -> str:
-    settings = ", ".join(f"{name} {value}" for name, value in experiment.settings)
-    code = " (code of its own)" if experiment.source else ""
-    code = " (a policy that is code)" if experiment.program else code
-    return one_line(f"{experiment.recipe}{code} with {settings or 'its usual settings'}", TEXT)
 
 
 def _episode(episode: Episode, rows: int) -> str:

@@ -77,7 +77,7 @@ class Admission:
         if any(other.id == experiment.id for other in known):
             raise CampaignError(f"there is an experiment {experiment.id} already")
         for other in known:
-            if not other.decided and _what(other) == _what(experiment):
+            if not other.decided and other.what == experiment.what:
                 raise CampaignError(
                     f"{other.id} tries just that now: change something, or wait for its decision"
                 )
@@ -87,12 +87,6 @@ class Admission:
         times = [e.times.total for e in self._known.episodes.values()]
         mean = sum(times) / len(times) if times else 0.0
         return mean * (self._settings.rounds.collect + 2 * self._settings.evaluation.max_pairs)
-
-
-def _what(experiment: Experiment) -> tuple[object, ...]:
-    """What is tried, whoever tries it and whatever is expected of it."""
-    e = experiment
-    return e.recipe, e.source, e.program, e.settings, e.base
 
 
 def _belongs(episode: Episode, number: int) -> bool:
