@@ -17,7 +17,7 @@ from enpire.session.audience import Audience
 from enpire.session.progress_bar import counted
 from enpire.session.recorded_run import RecordedRun
 from enpire.session.recovery import noted, open_recovery
-from enpire.session.signing import unsigned
+from enpire.session.signing import warn_unsigned
 from enpire.session.task_starts import task_from
 from enpire.types import Estimate
 
@@ -240,7 +240,7 @@ def _at_hand(
         )
     if script and not os.path.isfile(script):
         raise UsageError(f"--policy {named}: there is no such file")
-    _say_unsigned(task, audience)
+    warn_unsigned(task, audience.warn)
     in_environment = bool(script) and task.startswith(GYM)  # the script runs beside the environment
     order = _order(
         request, task, script if in_environment else "", 0 if script else _images(policy)
@@ -271,7 +271,7 @@ def _of_a_run(
     task = task_from(request.task or chosen.task, request.begin)
     if not task:
         raise UsageError(f"{reference} does not say what it is for: give --task")
-    _say_unsigned(task, audience)
+    warn_unsigned(task, audience.warn)
     chosen.require_trusted(task, request.trust)
     own = task == chosen.task
     request = replace(
@@ -351,11 +351,6 @@ def _images(policy: Any) -> int:
     from enpire.observe import policy_loading
 
     return policy_loading.images(policy)
-
-
-def _say_unsigned(task: str, audience: Audience) -> None:
-    if line := unsigned(task):
-        audience.warn(line)
 
 
 def _run_episodes(
