@@ -121,6 +121,20 @@ def at_work(seconds: Mapping[Phase, float]) -> float:
     return mru(working, working + seconds[Phase.IDLE])
 
 
+def robot_time(ledger: Ledger, rows: Iterable[EpisodeRow]) -> dict[str, Any]:
+    """Where a run's robot time went, as plain values; rows: all its episodes."""
+    open_s, sealed_s = robot_seconds(rows)
+    by_phase = ledger.robot_seconds()
+    return {
+        "robot_hours": open_s / 3600,
+        "robot_hours_sealed": sealed_s / 3600,
+        "mru": executing(by_phase),
+        "at_work": at_work(by_phase),
+        "gpu_use": gpu_use(ledger),
+        "robot_s_by_phase": {str(phase): seconds for phase, seconds in by_phase.items()},
+    }
+
+
 def gpu_use(ledger: Ledger) -> float | None:
     """Share of the time that a GPU of the machine was busy, in [0, 1]; None where none was seen."""
     facts = ledger.facts()

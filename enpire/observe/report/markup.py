@@ -22,11 +22,11 @@ def paragraph(words: str, class_: str = "") -> str:
     return f"<p{attribute}>{escape(words)}</p>"
 
 
-def chart(draw: Callable[[float], str], wide: float = WIDE, narrow: float = NARROW) -> str:
+def chart(draw: Callable[[float], str], wide: float = WIDE) -> str:
     """Return a chart in both widths, of which the style sheet shows the one that fits."""
     return (
         f'<figure><div class="wide">{draw(wide)}</div>'
-        f'<div class="narrow">{draw(narrow)}</div></figure>'
+        f'<div class="narrow">{draw(NARROW)}</div></figure>'
     )
 
 

@@ -188,7 +188,7 @@ def experiments_section(campaign: CampaignReport) -> str:
             node.agent,
             node.change,
             node.base,
-            _effect(node.effect, node.low, node.high, node.pairs),
+            node.measured,
             f"{node.state}: {node.reason}" if node.reason else node.state,
             f"{node.robot_s / MINUTE:.1f}",
             node.hypothesis,
@@ -462,12 +462,6 @@ def repeat_section(report: RunReport) -> str:
 def clock_text(seconds: float) -> str:
     """Return a duration for a person: `1.2 min` or `3.4 h`."""
     return f"{seconds / HOUR:.1f} h" if seconds >= 2 * HOUR else f"{seconds / MINUTE:.1f} min"
-
-
-def _effect(effect: float | None, low: float, high: float, pairs: int) -> str:
-    if effect is None:
-        return "not measured"
-    return f"{effect:+.3f} [{low:+.3f}, {high:+.3f}] of {pairs} pairs"
 
 
 def _chance(chance: float) -> str:
