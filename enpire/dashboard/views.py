@@ -10,7 +10,7 @@ from enpire.dashboard.log_levels import LogLevel, level_of
 from enpire.dashboard.watched_run import StationTally, WatchedRun
 from enpire.observe.report.drawing.comparison_chart import COLOURS, comparison_chart
 from enpire.observe.report.markup import chart, interval, legend, percent, table
-from enpire.observe.report.sections import experiments_section, success_section
+from enpire.observe.report.result_sections import experiments_section, success_section
 from enpire.observe.status import LoopStatus
 from enpire.rollout.fleet.station_state import StationState
 from enpire.store import EpisodeRow

@@ -64,6 +64,7 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
+@_collector_paused()
 def read_report(run: Run, command: str = "", campaign: CampaignReport | None = None) -> RunReport:
     """Return what a report of `run` shows, pictures of episodes apart.
 
@@ -72,11 +73,6 @@ def read_report(run: Run, command: str = "", campaign: CampaignReport | None = N
         command: that does the run again.
         campaign: its experiments, if it is a campaign.
     """
-    with _collector_paused():
-        return _read(run, command, campaign)
-
-
-def _read(run: Run, command: str, campaign: CampaignReport | None) -> RunReport:
     ledger = run.ledger
     rows, decisions = ledger.episodes(), ledger.decisions()
     summary = read_summary(run, rows)
