@@ -224,7 +224,7 @@ def _origins(said: Sequence[str]) -> tuple[str | None, Path | None]:
 def _begin(
     options: Namespace, given: dict[str, Any], limits: dict[str, Any], learned: Path | None
 ) -> int:
-    from enpire.evolution.campaign.agent import team
+    from enpire.evolution.campaign.team import team
     from enpire.observe.trust import recipes_called
     from enpire.packs.finder import find
     from enpire.store import Run, default_folder
@@ -285,7 +285,7 @@ def settings_of(options: Namespace, given: dict[str, Any]) -> LoopSettings:
 
 
 def _resume(options: Namespace, limits: dict[str, Any]) -> int:
-    from enpire.evolution.campaign.agent import team
+    from enpire.evolution.campaign.team import team
     from enpire.observe.trust import require_trusted
     from enpire.store import Run
 

@@ -7,7 +7,7 @@ from itertools import islice
 
 from enpire.errors import CampaignError
 from enpire.evolution.audit.check import Check, RecordedCampaign
-from enpire.evolution.campaign.agent import team
+from enpire.evolution.campaign.team import team
 from enpire.evolution.experiments.events import MATCH, CampaignState, ExperimentEntry, MatchOutcome
 from enpire.evolution.experiments.experiment import FINAL, ExperimentState
 from enpire.evolution.experiments.selection import level
