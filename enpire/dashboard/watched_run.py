@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -86,7 +85,6 @@ class RunNow:
     passing: tuple[SealedRow, ...] = ()  # those of them that reached the target
     episodes: int = 0
     robot_s: float = 0.0  # robot time, sealed evaluations apart [s]
-    facts: Mapping[str, str] = field(default_factory=dict)  # of its ledger
     campaign: CampaignReport | None = None  # its experiments; None if it is no campaign
     problem: str = ""  # why it cannot be read; empty if it can
 
@@ -151,7 +149,7 @@ class WatchedRun:
         for number, row in ledger.episodes_since(tally.number):
             tally.add(number, row)
         self.log += ledger.decisions(since=len(self.log))
-        facts, sealed, live = ledger.facts(), ledger.sealed(), under_way(self.folder)
+        sealed, live = ledger.sealed(), under_way(self.folder)
         passing = sealed_of(run).passing if sealed else []
         incumbent = account.incumbent(ledger)
         success = passing[-1].success if passing else tally.success.evaluations(incumbent)
@@ -162,7 +160,7 @@ class WatchedRun:
             seed=int(asked.get("seed", 0)),
             robots=int(asked.get("robots", 0)),
             target=asked.get("target"),
-            state=state_by(facts, live),
+            state=state_by(ledger.facts(), live),
             incumbent=incumbent,
             success=success,
             rounds=tuple(ledger.rounds()),
@@ -170,7 +168,6 @@ class WatchedRun:
             passing=tuple(passing),
             episodes=tally.outcomes.total(),
             robot_s=tally.success.robot_s,
-            facts=facts,
             campaign=self._experiments(run) if "campaign" in run.config else None,
         )
 
