@@ -18,6 +18,7 @@ import numpy as np
 from enpire.environment import StationBackend, Tasked
 from enpire.errors import CampaignError, UsageError
 from enpire.evolution.campaign.campaign import Campaign
+from enpire.evolution.experiments.budget import budget_left
 from enpire.evolution.experiments.effect import Effect
 from enpire.evolution.experiments.events import ExperimentEntry
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
@@ -294,15 +295,15 @@ class Tools:
         campaign = self.campaign
         ceilings, used = campaign.ceilings, campaign.record.spent
         wall = campaign.budget.wall_s - campaign.budget.elapsed
-        parts = {
-            "minutes": wall / 60,
-            "robot-hours": (ceilings.robot_s - campaign.fleet.robot_s) / 3600,
-            "experiments": ceilings.experiments - len(campaign.record.entries),
-            "tokens": ceilings.tokens - used.tokens,
-            "dollars": ceilings.dollars - used.dollars,
-        }
-        known = [f"{value:.3g} {name}" for name, value in parts.items() if np.isfinite(value)]
-        return f"Left: {', '.join(known) or 'no limits'}."
+        return budget_left(
+            {
+                "minutes": wall / 60,
+                "robot-hours": (ceilings.robot_s - campaign.fleet.robot_s) / 3600,
+                "experiments": ceilings.experiments - len(campaign.record.entries),
+                "tokens": ceilings.tokens - used.tokens,
+                "dollars": ceilings.dollars - used.dollars,
+            }
+        )
 
     def _line_on(self, entry: ExperimentEntry) -> str:
         e = entry.experiment
