@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.stream import Stream
 from enpire.errors import SafetyError
-from enpire.observe.stream import Stream
 from enpire.safety.client import StationClient
 from enpire.safety.messages import SetpointRequest
 from enpire.types import FloatArray

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from enpire.evolution.experiments.selection import Contender, SelectionRule, choose, level
+from benchmarks.selection_rules import Contender, SelectionRule, choose
+from enpire.evolution.experiments.selection import level
 from enpire.rollout.evaluation.comparison import Decision
 from enpire.rollout.evaluation.statistics import estimate
 from enpire.types import Estimate, Flags

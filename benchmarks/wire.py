@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.stream import Stream
 from enpire.drivers import build
 from enpire.drivers.ros2.messages import trajectory
 from enpire.drivers.ros2.node import Spinning, command, wait_until
 from enpire.errors import DriverError, SafetyError
-from enpire.observe.stream import Stream
 from enpire.safety.check import check
 from enpire.safety.client import StationClient
 from enpire.safety.launch import Supervision

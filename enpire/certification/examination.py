@@ -20,6 +20,7 @@ from enpire.certification.physical_resets import PhysicalResets
 from enpire.certification.repeat import Build
 from enpire.certification.row import CheckRow
 from enpire.certification.symmetry import require_symmetry
+from enpire.certification.task_answers import require_fit
 from enpire.certification.verifier import Audit, AuditedEpisode
 from enpire.environment import (
     Controller,
@@ -30,13 +31,10 @@ from enpire.environment import (
     Stations,
 )
 from enpire.environment.cameras.twin_cameras import NoGraphics, TwinVerifierCameras
-from enpire.environment.core.answers import drawn_of, looks_done, observed, truth_of
-from enpire.errors import PackError
 from enpire.rollout.evaluation.seeds import stream
 from enpire.rollout.evaluation.statistics import Confusion
 from enpire.types import JUDGED, Episode, Purpose
 
-DRAWS = 8  # initial conditions that are not to be all the same
 SOLVED = 0.95  # share of its seeds, in whole ones, that a demonstrator has to solve
 WHOLE = 0.95  # share of the episodes asked for that have to come to a verdict
 STATIONS = 8
@@ -355,40 +353,6 @@ CHECKS: dict[str, Callable[[TaskExamination], list[CheckRow]]] = {
     "cameras": TaskExamination.cameras,
 }
 """By the name that `--checks` takes."""
-
-
-def require_fit(stations: Stations) -> None:
-    """Raise PackError unless the task's methods return what it says of itself."""
-    task = stations.task
-    file = task.folder / "task.py"
-    arms = len(stations.twin.scene.arms)
-    if len(task.actions.arms) != arms:
-        raise PackError(
-            f"{file}: actions for {len(task.actions.arms)} arms; {task.robot} has {arms}"
-        )
-    variation = drawn_of(task, np.random.default_rng(0))
-    others = [drawn_of(task, np.random.default_rng(seed)) for seed in range(1, DRAWS)]
-    if len(variation) and all(np.array_equal(variation, each) for each in others):
-        raise PackError(
-            f"{file}: sample returns the same for each of {DRAWS} seeds: every episode would be "
-            "the same one. Draw from its `rng`, or leave variation_names empty"
-        )
-    stations.set_initial_state(0, variation)
-    stations.sensors.begin(0, np.random.default_rng(0))
-    row = np.array([0])
-    readings, _ = stations.sensors.read(row, [0])
-    observed(task, readings)
-    looks_done(task, readings)
-    truth_of(task, stations.twin, 0)
-    demonstrator = task.demonstrator(np.random.default_rng(0))
-    _require(
-        file, "the demonstrator's act", np.shape(demonstrator.act(readings)), (task.actions.size,)
-    )
-
-
-def _require(file: object, method: str, found: tuple[int, ...], needs: tuple[int, ...]) -> None:
-    if found != needs:
-        raise PackError(f"{file}: {method} returns shape {found}, expected {needs}")
 
 
 def _not_seen(why: str) -> CheckRow:

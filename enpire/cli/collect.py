@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enpire.cli.helpers.pack_signing import say_unsigned
 from enpire.cli.options.backends import add_arms, backend_of
 from enpire.cli.options.episodes import add_robots, add_seed
 from enpire.cli.options.parser import (
@@ -28,6 +27,7 @@ from enpire.session.backends import Backend
 from enpire.session.graphics import choose_graphics
 from enpire.session.recovery import noted
 from enpire.session.session import require_same, station_facts
+from enpire.session.signing import warn_unsigned
 from enpire.session.teleop_options import (
     FIELDS,
     DeviceRequest,
@@ -132,7 +132,7 @@ def _in_place(options: Namespace, where: Backend) -> int:
         chosen.require_trusted(task, options.trust)
     if task.startswith(GYM):
         raise UsageError(f"nobody has hands in {task}: collect is for task packs")
-    say_unsigned(task)
+    warn_unsigned(task)
     reset = ResetMode.PHYSICAL if options.station else ResetMode.FAST
     images = policy_loading.images(chosen.policy) if chosen else 0
     stations = where.stations(Order(task, reset=reset, images=images), options.robots)

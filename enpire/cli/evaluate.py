@@ -80,7 +80,8 @@ def run(options: Namespace) -> int:
     """Run the episodes and print what came of them."""
     from enpire.certification import certificate
     from enpire.observe import account, throughput
-    from enpire.session.evaluation import EvaluationRequest, measure
+    from enpire.session.evaluated_policy import EvaluationRequest
+    from enpire.session.evaluation import measure
 
     choose_graphics()
     use_menagerie(options)

@@ -7,7 +7,7 @@ import shutil
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -88,6 +88,7 @@ def add_options(parser: Parser) -> None:
     )
     meaning.add_argument(
         "--success-column",
+        dest="success",
         default="",
         metavar="NAME",
         help="column that says whether an episode was a success; `all`: each of them was "
@@ -130,17 +131,7 @@ def run(options: Namespace) -> int:
     task = task_asked(options)
     if (options.images or options.world) and task.startswith(GYM):
         raise UsageError(f"--images and --world are for a task pack, and {task} is none")
-    allowed = Allowed(
-        accept_names=options.accept_names,
-        by_name=options.by_name,
-        rename=options.rename,
-        fps=options.fps,
-        success=options.success_column,
-        clip=options.clip,
-        accept_motion=options.accept_motion,
-        degrees=options.degrees,
-        calibration=options.calibration,
-    )
+    allowed = Allowed(**{each.name: getattr(options, each.name) for each in fields(Allowed)})
     wanted = _wanted(task, options.python, options.world)
     arms, shown = _station(task, options.world, options.images)
     if arms is not None:

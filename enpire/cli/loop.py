@@ -12,9 +12,9 @@ from enpire.cli.helpers.summary import resume_command, summary
 from enpire.cli.options.backends import add_arms, add_cluster, backend_of, backend_words
 from enpire.cli.options.menagerie import add_menagerie, use_menagerie
 from enpire.cli.options.parser import Parser, add_start, add_trust, options_given, task_asked
+from enpire.cli.options.recording import add_recording, require_tracking
 from enpire.cli.options.recovery import add_recovery
 from enpire.cli.options.settings import add_setting
-from enpire.cli.options.tracking import add_tracking, require_tracking
 from enpire.errors import UsageError
 from enpire.option_values import port
 from enpire.session.audience import Audience
@@ -56,18 +56,7 @@ def add_options(parser: Parser) -> None:
         "--resume", metavar="RUN", type=Path, help="go on with a run, under its own settings"
     )
     add_start(parser)
-    parser.add_argument(
-        "--run",
-        metavar="DIR",
-        type=Path,
-        help="folder of the new run (default: a new one in runs/)",
-    )
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        help="print events as lines of JSON on stdout, the result last; all else goes to stderr",
-    )
-    add_tracking(parser)
+    add_recording(parser)
     add_cluster(parser)
     add_menagerie(parser)
     add_arms(parser)

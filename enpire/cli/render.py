@@ -9,7 +9,7 @@ from pathlib import Path
 
 from enpire.cli.options.menagerie import add_menagerie, use_menagerie
 from enpire.cli.options.parser import Parser, add_start, task_asked
-from enpire.cli.options.view import add_view
+from enpire.cli.options.view import add_view, view_of
 from enpire.errors import StoreError, UsageError
 from enpire.option_values import any_number, seed_number
 from enpire.session.progress_bar import progress_bar
@@ -62,20 +62,13 @@ def run(options: Namespace) -> int:
     except RuntimeError as error:
         raise UsageError(f"MuJoCo does not start ({error}): set MUJOCO_GL=egl") from error
     from enpire.environment import build_stations
-    from enpire.observe.picture import Viewpoint, draw, go_to
+    from enpire.observe.picture import draw, go_to
 
-    view = Viewpoint(
-        camera=options.camera,
-        distance=options.distance,
-        azimuth=options.azimuth,
-        elevation=options.elevation,
-        width=options.width,
-        height=options.height,
-    )
     with progress_bar("going there, and drawing"):
         stations = build_stations(task_asked(options), 1)
         reached = go_to(stations, options.seed, options.at)
-        _, png = cv2.imencode(".png", draw(stations, view)[..., ::-1])  # OpenCV takes blue first
+        drawn = draw(stations, view_of(options))
+    _, png = cv2.imencode(".png", drawn[..., ::-1])  # OpenCV takes blue first
     try:
         options.picture.parent.mkdir(parents=True, exist_ok=True)
         options.picture.write_bytes(png.tobytes())

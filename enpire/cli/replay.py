@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enpire.cli.options.parser import Parser
-from enpire.cli.options.view import add_view
+from enpire.cli.options.view import add_view, view_of
 from enpire.errors import StoreError, UsageError
 from enpire.option_values import any_number, natural
 from enpire.session.graphics import choose_graphics
@@ -16,7 +17,6 @@ from enpire.session.progress_bar import counted, progress_bar
 
 if TYPE_CHECKING:
     from enpire.observe.filming import EpisodeReplay
-    from enpire.observe.picture import Viewpoint
     from enpire.store import EpisodeRow, Run
     from enpire.types import Episode
 
@@ -141,14 +141,6 @@ def _require(options: Namespace) -> None:
         raise UsageError("a video needs an even --width and --height")
 
 
-def _view(options: Namespace, width: int, height: int) -> Viewpoint:
-    from enpire.observe.picture import Viewpoint
-
-    return Viewpoint(
-        "", options.distance, options.azimuth, options.elevation, width, height, options.lift
-    )
-
-
 def _replay_of(run: Run) -> EpisodeReplay:
     from enpire.observe.filming import EpisodeReplay
 
@@ -180,7 +172,7 @@ def _episode(run: Run, options: Namespace) -> None:
     if writers:
         from enpire.observe.episode_record import read_record
 
-        view = _view(options, options.width, options.height)
+        view = view_of(options)
         with progress_bar("carrying the episode out again"):
             record = read_record(run, episode, view)
         for path, write in writers:
@@ -201,9 +193,7 @@ def _video(run: Run, episode: Episode, options: Namespace) -> None:
     task, period = replay.stations.task, replay.stations.period
     count, width, height = len(episode), options.width, options.height
     with ExitStack() as stack:
-        camera = stack.enter_context(
-            TwinCamera(replay.stations, _view(options, width, height), SAMPLES)
-        )
+        camera = stack.enter_context(TwinCamera(replay.stations, view_of(options), SAMPLES))
         video = stack.enter_context(VideoFile(options.video, task.control_hz, width, height))
         shown = 0
         advance = stack.enter_context(progress_bar("control periods", count))
@@ -236,7 +226,7 @@ def _window(run: Run, episode: Episode, options: Namespace) -> None:
 
             def shoot(at: int) -> None:
                 nonlocal viewer
-                viewer = viewer or TwinViewer(replay.stations, _view(options, 0, 0))
+                viewer = viewer or TwinViewer(replay.stations, view_of(options))
                 viewer.show(period)
 
             replay(episode, shoot)
@@ -253,7 +243,7 @@ def _live(run: Run, options: Namespace) -> None:
     """Show a station of a loop that runs, in a window or as a video."""
     from enpire.observe.watch import watch_live
 
-    view = _view(options, options.width, options.height)
+    view = view_of(options)
     with progress_bar(f"watching station {options.station}; Ctrl-C ends it") as advance:
         watch_live(run, options.station, view, options.video, advance)
     if options.video is not None:
@@ -273,7 +263,8 @@ def _sheet(run: Run, options: Namespace) -> None:
     rows = _failed(run, policy)
     replay = _replay_of(run)
     tiles, refused = [], []
-    with TwinCamera(replay.stations, _view(options, 2 * TILE[0], 2 * TILE[1])) as camera:
+    view = replace(view_of(options), width=2 * TILE[0], height=2 * TILE[1])
+    with TwinCamera(replay.stations, view) as camera:
         for row in counted(rows[-MOST:], "failures"):
             try:
                 episode = of_row(run, row)
@@ -304,7 +295,8 @@ def _loop(run: Run, options: Namespace) -> None:
 
     acts = loop_film.loop_acts(run)
     replay = _replay_of(run)
-    view = _view(options, *loop_film.TILE)
+    width, height = loop_film.TILE
+    view = replace(view_of(options), width=width, height=height)
     with TwinCamera(replay.stations, view, loop_film.SAMPLES) as camera:
         task, target = replay.stations.name, run.asked.get("target")
         frames = loop_film.film_loop(acts, replay, camera, task, target, EVERY)

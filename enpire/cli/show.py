@@ -72,9 +72,7 @@ def report(run: Run) -> dict[str, Any]:
     verified_by = account.verified_by(ledger)
     task = run.asked.get("task", "")
     rows = ledger.episodes()
-    open_s, sealed_s = account.robot_seconds(rows)
     predicates, stages = account.failures(ledger, rows)
-    by_phase = ledger.robot_seconds()
     return {
         **overview(run).as_json(),
         "verified_by": verified_by,
@@ -82,13 +80,8 @@ def report(run: Run) -> dict[str, Any]:
         "start": account.as_json(account.start(ledger)),
         "speed": account.speed(account.measured_rows(ledger, good, rows)).as_json(),
         "episodes": dict(Counter(f"{row.purpose} {row.outcome}" for row in rows)),
-        "robot_hours": open_s / 3600,
-        "robot_hours_sealed": sealed_s / 3600,
-        "mru": account.executing(by_phase),
-        "at_work": account.at_work(by_phase),
-        "gpu_use": account.gpu_use(ledger),
+        **account.robot_time(ledger, rows),
         "campaign": _accounts(run).as_json() if "campaign" in run.config else None,
-        "robot_s_by_phase": {str(k): v for k, v in by_phase.items()},
         "failures_by_predicate": dict(predicates.most_common()),
         "failures_by_stage": dict(stages.most_common()),
         "stations": [

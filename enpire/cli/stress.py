@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enpire.cli.helpers.pack_signing import say_unsigned
 from enpire.cli.options.episodes import add_robots, add_seed, add_verifier
 from enpire.cli.options.parser import Parser, add_start, add_trust, print_json, task_asked
 from enpire.errors import UsageError
@@ -16,6 +15,7 @@ from enpire.option_values import natural, positive
 from enpire.packs.finder import GYM, unknown
 from enpire.session.graphics import choose_graphics
 from enpire.session.progress_bar import counted
+from enpire.session.signing import warn_unsigned
 from enpire.session.threads import leave_cores_to_physics
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def run(options: Namespace) -> int:
     from enpire.store.stress import keep_stress
 
     subject = _of_a_script(options) if options.controller else _of_a_policy(options)
-    say_unsigned(subject.task)
+    warn_unsigned(subject.task)
     entropy = fresh_entropy() if options.seed is None else options.seed
     points = [point for point in GRID if point.name in names]
     results, of_stations = _measure(subject, points, options, entropy)

@@ -224,7 +224,7 @@ class Dashboard:
             level = LogLevel(asked.get("level", LogLevel.INFO))
             before = _number(asked.get("before"))
         page = views.log_page(run, level, MOST if before is None else before, PAGE)
-        return JSONResponse(page.as_json())
+        return JSONResponse(page)
 
     def compare(self, request: Request) -> Response:
         """Some runs on the same axes."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 from enpire.dashboard.log_levels import LogLevel, level_of
-from enpire.dashboard.watched_run import LogLine, StationTally, WatchedRun
+from enpire.dashboard.watched_run import StationTally, WatchedRun
 from enpire.observe.report.drawing.comparison_chart import COLOURS, comparison_chart
 from enpire.observe.report.markup import chart, interval, legend, percent, table
-from enpire.observe.report.sections import experiments_section, success_section
+from enpire.observe.report.result_sections import experiments_section, success_section
 from enpire.observe.status import LoopStatus
 from enpire.rollout.fleet.station_state import StationState
 from enpire.store import EpisodeRow
@@ -194,36 +193,27 @@ def comparison_html(runs: Sequence[WatchedRun]) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class LogPage:
-    """A page of a run's log, the latest line first; total: lines of the level or above."""
+def log_page(run: WatchedRun, level: LogLevel, before: int, most: int) -> Json:
+    """Return the latest lines whose number is below `before`, of a level or above.
 
-    lines: tuple[LogLine, ...]
-    total: int
-
-    def as_json(self) -> Json:
-        """Return it as plain values."""
-        lines = [
-            {
-                "number": one.number,
-                "round": one.round,
-                "kind": one.kind,
-                "text": one.text,
-                "at": one.at,
-                "level": level_of(one.kind),
-            }
-            for one in self.lines
-        ]
-        return {"lines": lines, "total": self.total}
-
-
-def log_page(run: WatchedRun, level: LogLevel, before: int, most: int) -> LogPage:
-    """Return the latest lines whose number is below `before`, of a level or above."""
+    total: of all lines of that level or above.
+    """
     with run.lock:
-        log = list(run.log)
-    wanted = [one for one in log if level_of(one.kind).weight >= level.weight]
-    page = [one for one in reversed(wanted) if one.number < before][:most]
-    return LogPage(tuple(page), len(wanted))
+        log = list(enumerate(run.log, 1))
+    wanted = [(number, one) for number, one in log if level_of(one.kind).weight >= level.weight]
+    page = [(number, one) for number, one in reversed(wanted) if number < before][:most]
+    lines = [
+        {
+            "number": number,
+            "round": one.round,
+            "kind": one.kind,
+            "text": one.text,
+            "at": one.at,
+            "level": level_of(one.kind),
+        }
+        for number, one in page
+    ]
+    return {"lines": lines, "total": len(wanted)}
 
 
 def _success(measured: Estimate) -> Json:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from enpire.observe.overview import sealed_of, state_by
 from enpire.observe.report.experiments import CampaignReport
 from enpire.observe.report.success import SuccessCurve, SuccessTally
 from enpire.observe.status import LoopStatus, read_status
-from enpire.store import EpisodeRow, RoundRow, Run, SealedRow, under_way
+from enpire.store import EpisodeRow, LogEntry, RoundRow, Run, SealedRow, under_way
 from enpire.store.layout import LEDGER
 from enpire.store.snapshot import changes
 from enpire.types import Estimate, Outcome, Purpose
@@ -69,17 +68,6 @@ class RunTally:
 
 
 @dataclass(frozen=True, slots=True)
-class LogLine:
-    """One decision of a run."""
-
-    number: int  # its place among them, from 1
-    round: int
-    kind: str
-    text: str
-    at: float  # Unix time [s]; 0 where the ledger does not say
-
-
-@dataclass(frozen=True, slots=True)
 class RunNow:
     """A run at one moment, apart from its tally."""
 
@@ -97,7 +85,6 @@ class RunNow:
     passing: tuple[SealedRow, ...] = ()  # those of them that reached the target
     episodes: int = 0
     robot_s: float = 0.0  # robot time, sealed evaluations apart [s]
-    facts: Mapping[str, str] = field(default_factory=dict)  # of its ledger
     campaign: CampaignReport | None = None  # its experiments; None if it is no campaign
     problem: str = ""  # why it cannot be read; empty if it can
 
@@ -115,7 +102,7 @@ class WatchedRun:
     def __init__(self, name: str, folder: Path) -> None:
         """Nothing is read yet."""
         self.name, self.folder = name, folder
-        self.tally, self.log, self.now = RunTally(), list[LogLine](), RunNow()
+        self.tally, self.log, self.now = RunTally(), list[LogEntry](), RunNow()
         self.lock = threading.RLock()
         self._stamp: Stamp | None = None
 
@@ -161,9 +148,8 @@ class WatchedRun:
         ledger, tally, asked = run.ledger, self.tally, run.asked
         for number, row in ledger.episodes_since(tally.number):
             tally.add(number, row)
-        for note in ledger.decisions(since=len(self.log)):
-            self.log.append(LogLine(len(self.log) + 1, note.round, note.kind, note.text, note.at))
-        facts, sealed, live = ledger.facts(), ledger.sealed(), under_way(self.folder)
+        self.log += ledger.decisions(since=len(self.log))
+        sealed, live = ledger.sealed(), under_way(self.folder)
         passing = sealed_of(run).passing if sealed else []
         incumbent = account.incumbent(ledger)
         success = passing[-1].success if passing else tally.success.evaluations(incumbent)
@@ -174,7 +160,7 @@ class WatchedRun:
             seed=int(asked.get("seed", 0)),
             robots=int(asked.get("robots", 0)),
             target=asked.get("target"),
-            state=state_by(facts, live),
+            state=state_by(ledger.facts(), live),
             incumbent=incumbent,
             success=success,
             rounds=tuple(ledger.rounds()),
@@ -182,7 +168,6 @@ class WatchedRun:
             passing=tuple(passing),
             episodes=tally.outcomes.total(),
             robot_s=tally.success.robot_s,
-            facts=facts,
             campaign=self._experiments(run) if "campaign" in run.config else None,
         )
 

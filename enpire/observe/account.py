@@ -92,6 +92,16 @@ def robot_seconds(rows: Iterable[EpisodeRow]) -> tuple[float, float]:
     return open_s, sealed_s
 
 
+def seconds_by_round(rows: Iterable[EpisodeRow]) -> dict[int, float]:
+    """Robot time from reset to verdict by round [s], sealed episodes apart."""
+    found: dict[int, float] = {}
+    for row in rows:
+        if row.purpose is not Purpose.SEALED:
+            total = row.reset_s + row.execute_s + row.verify_s
+            found[row.round] = found.get(row.round, 0.0) + total
+    return found
+
+
 def ledger_mru(ledger: Ledger) -> float:
     """Share of the stations' time spent executing; not a number before there is any."""
     return executing(ledger.robot_seconds())
@@ -109,6 +119,20 @@ def at_work(seconds: Mapping[Phase, float]) -> float:
     """
     working = seconds[Phase.EXECUTE] + seconds[Phase.VERIFY]
     return mru(working, working + seconds[Phase.IDLE])
+
+
+def robot_time(ledger: Ledger, rows: Iterable[EpisodeRow]) -> dict[str, Any]:
+    """Where a run's robot time went, as plain values; rows: all its episodes."""
+    open_s, sealed_s = robot_seconds(rows)
+    by_phase = ledger.robot_seconds()
+    return {
+        "robot_hours": open_s / 3600,
+        "robot_hours_sealed": sealed_s / 3600,
+        "mru": executing(by_phase),
+        "at_work": at_work(by_phase),
+        "gpu_use": gpu_use(ledger),
+        "robot_s_by_phase": {str(phase): seconds for phase, seconds in by_phase.items()},
+    }
 
 
 def gpu_use(ledger: Ledger) -> float | None:

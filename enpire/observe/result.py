@@ -8,7 +8,7 @@ from importlib import metadata
 from typing import Any
 
 from enpire.observe import account
-from enpire.rollout.evaluation.sealed import Sealed
+from enpire.observe.overview import sealed_of
 from enpire.store import Run
 from enpire.store.stress import read_stress
 
@@ -42,8 +42,7 @@ def result(run: Run, ended: str) -> dict[str, Any]:
     of its policies, by name.
     """
     ledger, settings = run.ledger, run.config["loop"]
-    facts, sealed, rows = ledger.facts(), ledger.sealed(), ledger.episodes()
-    evaluations = Sealed(ledger, settings["target"], settings["sealed_episodes"])
+    facts, rows, evaluations = ledger.facts(), ledger.episodes(), sealed_of(run)
     good = evaluations.passing
     if good:
         row = good[-1]
@@ -51,8 +50,6 @@ def result(run: Run, ended: str) -> dict[str, Any]:
         final |= {"attempt": row.attempt, "at_least": evaluations.at_least(row)}
     else:
         final = account.as_json(account.evaluations(ledger, account.incumbent(ledger)))
-    open_s, sealed_s = account.robot_seconds(rows)
-    by_phase = ledger.robot_seconds()
     stepping_s = float(facts.get("stepping_s", 0.0))
     return {
         "task": settings["task"],
@@ -66,16 +63,11 @@ def result(run: Run, ended: str) -> dict[str, Any]:
         "speed": account.speed(account.measured_rows(ledger, good, rows)).as_json(),
         "verified_by": account.verified_by(ledger),
         "policy": account.incumbent(ledger),
-        "sealed_attempts": len(sealed),
+        "sealed_attempts": len(ledger.sealed()),
         "rounds": max((row.number for row in ledger.rounds()), default=0),
         "episodes": len(rows),
-        "robot_hours": open_s / 3600,
-        "robot_hours_sealed": sealed_s / 3600,
+        **account.robot_time(ledger, rows),
         "wall_s": float(facts.get("wall_s", 0.0)),
-        "mru": account.executing(by_phase),
-        "at_work": account.at_work(by_phase),
-        "gpu_use": account.gpu_use(ledger),
-        "robot_s_by_phase": {str(phase): seconds for phase, seconds in by_phase.items()},
         "stations_apart": [n for n, one in account.stations(rows).items() if one.apart],
         "sim_steps_per_s": float(facts.get("sim_steps", 0.0)) / stepping_s if stepping_s else None,
         "versions": versions(),

@@ -59,7 +59,7 @@ class Throughput:
         }
 
 
-def throughput(times: Sequence[float], succeeded: Sequence[bool], seed: int = 0) -> Throughput:
+def throughput(times: Sequence[float], succeeded: Sequence[bool]) -> Throughput:
     """Return how fast a policy succeeds, by its judged episodes.
 
     The intervals of the times are exact for any distribution. That of the successes an hour is a
@@ -69,16 +69,13 @@ def throughput(times: Sequence[float], succeeded: Sequence[bool], seed: int = 0)
     Args:
         times: of each judged episode, from reset to verdict [s].
         succeeded: whether each was a success.
-        seed: of the bootstrap.
     """
     every, good = np.asarray(times, float), np.asarray(succeeded, bool)
     won = np.sort(every[good])
-    return Throughput(
-        len(won), quantile(won, 0.5), quantile(won, 0.9), _per_hour(every, good, seed)
-    )
+    return Throughput(len(won), quantile(won, 0.5), quantile(won, 0.9), _per_hour(every, good))
 
 
-def quantile(ordered: FloatArray, share: float, confidence: float = 0.95) -> Interval95:
+def quantile(ordered: FloatArray, share: float) -> Interval95:
     """Return a quantile with the interval between two of the values, exact for any distribution.
 
     ordered: ascending, (n,). A bound that would need more values is 0 below and infinite above.
@@ -86,7 +83,7 @@ def quantile(ordered: FloatArray, share: float, confidence: float = 0.95) -> Int
     count = len(ordered)
     if not count:
         return Interval95(math.nan, 0.0, math.inf)
-    tail = (1.0 - confidence) / 2.0
+    tail = 0.025  # of chance, on either side
     # The number of values up to the quantile is binomial, with probability `share` each.
     counts = range(count + 1)
     # P(fewer than `below`) <= tail, P(`above` or more) <= tail
@@ -97,11 +94,11 @@ def quantile(ordered: FloatArray, share: float, confidence: float = 0.95) -> Int
     return Interval95(float(np.quantile(ordered, share, method="inverted_cdf")), low, high)
 
 
-def _per_hour(every: FloatArray, good: np.ndarray[Any, Any], seed: int) -> Interval95:
+def _per_hour(every: FloatArray, good: np.ndarray[Any, Any]) -> Interval95:
     total, count = float(every.sum()), len(every)
     if not total:
         return Interval95(math.nan, 0.0, math.inf)
-    rng, won = np.random.default_rng(seed), int(good.sum())
+    rng, won = np.random.default_rng(0), int(good.sum())
     rate = rng.beta(won + 0.5, count - won + 0.5, RESAMPLES)
     # Where there is no success, or no failure, to say how long one takes, the others say it.
     success_s, failure_s = (

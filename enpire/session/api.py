@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from enpire.errors import UsageError
 from enpire.option_values import duration, port, positive, reset_mode, seed_number, spell, verifier
 from enpire.packs.finder import unknown
+from enpire.session.api_options import EvaluateOptions, ImproveOptions, Seconds, StrPath
 from enpire.session.audience import NOBODY, PERSON, Say
 from enpire.session.backends import Backend, open_backend
-from enpire.session.evaluation import Evaluation, EvaluationRequest, measure
+from enpire.session.evaluated_policy import EvaluationRequest
+from enpire.session.evaluation import Evaluation, measure
 from enpire.session.graphics import choose_graphics
 from enpire.session.improvement import LoopStart, begin_loop, resume_loop
 from enpire.session.keywords import Reader, as_text, read_keyword, read_path, read_paths
@@ -32,91 +34,6 @@ from enpire.types import Estimate
 
 if TYPE_CHECKING:
     from enpire.policies import Policy
-
-type StrPath = str | os.PathLike[str]
-type Seconds = float | str  # a number [s], or 90s, 30m, 10h
-
-
-class PlaceOptions(TypedDict, total=False):
-    """The place where episodes are run, and who helps there; by default twins on this machine.
-
-    Attributes:
-        begin: Where a task begins that has two starts (`--begin` on the command line).
-        cluster: Address of a Ray cluster: `auto`, `HOST:PORT` or `ray://HOST:PORT`.
-        station: Station files of the arms to run on.
-        confirm_motion: The arms may move.
-        dry_run: Twins take the arms' part; what arms would be sent is written to a file.
-        recover: Shell command that sets up a station again that was set aside.
-        recover_limit: How long that may take.
-        trust: Run code that a run names by a path, though it was made elsewhere.
-        python: Of a `gym:` task: the interpreter that runs it.
-        success: Of a `gym:` task: what makes an episode a success.
-        reset: How scenes are put back.
-        world: A world pack in place of the task's.
-        verify: What verdicts are come by with.
-        vary_looks: Light, colours and cameras are each episode's own in what policies see.
-    """
-
-    begin: Literal["start", "phase"]
-    cluster: str
-    station: Sequence[StrPath]
-    confirm_motion: bool
-    dry_run: bool
-    recover: str
-    recover_limit: Seconds
-    trust: bool
-    python: StrPath
-    success: str
-    reset: Literal["fast", "physical"]
-    world: StrPath
-    verify: Literal["sensors", "cameras"]
-    vary_looks: bool
-
-
-class EvaluateOptions(PlaceOptions, total=False):
-    """What else an evaluation may be asked for.
-
-    Attributes:
-        inference_time: How long a chunk of actions takes on twins; the last one goes on meanwhile.
-    """
-
-    inference_time: Seconds
-
-
-class ImproveOptions(PlaceOptions, total=False):
-    """What else a loop may be asked for; `enpire loop --help-all` says what each one is."""
-
-    demonstrator: StrPath
-    policy: StrPath | RecordedRun
-    demonstrations_of: StrPath | RecordedRun
-    demonstrations: int
-    demonstration_starts: Literal["spread", "drawn"]
-    demonstrator_pushes: float
-    start_episodes: int
-    collect: int
-    exploration: float
-    execute: int
-    history: int
-    max_pairs: int | Literal["auto"]
-    sealed_episodes: int
-    target_bound: Literal["point", "lower"]
-    alpha: float
-    first_recipe: StrPath
-    first_recipe_settings: Mapping[str, Any]
-    images: int
-    staleness: int
-    collect_share: float
-    pace: Literal["free", "real"]
-    reset_time: Seconds
-    latency: Seconds
-    fault_every: Seconds
-    repair_time: Seconds
-    abort: bool
-    helper: str
-    helper_settings: Mapping[str, Any]
-    port: int
-    track: Literal["wandb", "mlflow", "trackio"]
-
 
 TABLES = ("recipe_settings", "first_recipe_settings", "helper_settings")
 REFERENCES = ("policy", "demonstrations_of")  # settings that may name a run

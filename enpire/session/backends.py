@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -166,11 +166,8 @@ def open_backend(
     if arms:
         if cluster:
             raise UsageError("--station is for arms at this machine: no --cluster")
-        hardware = HardwareBackend(list(arms), confirm_motion, dry_run, say)
-        try:
+        with closing(HardwareBackend(list(arms), confirm_motion, dry_run, say)) as hardware:
             yield hardware
-        finally:
-            hardware.close()
         return
     if confirm_motion or dry_run:
         raise UsageError("--confirm-motion and --dry-run are for arms: --station FILE")

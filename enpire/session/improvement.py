@@ -29,7 +29,7 @@ from enpire.session.loop_settings import (
 )
 from enpire.session.recovery import open_recovery
 from enpire.session.session import require_same, run_session, station_facts, stations_for
-from enpire.session.signing import unsigned
+from enpire.session.signing import warn_unsigned
 from enpire.session.teleop_options import TeleopSession, open_helper, require_helper
 from enpire.session.warm_start import require_warm_start, warm_start, warm_start_settings
 
@@ -96,8 +96,7 @@ def begin_loop(
     from enpire.version import __version__
 
     audience = start.audience
-    if line := unsigned(task):
-        audience.warn(line)
+    warn_unsigned(task, audience.warn)
     given = warm_start_settings(given, task)
     foreign = task.startswith(GYM)
     called, asks = plain(task), ""

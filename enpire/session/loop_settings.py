@@ -76,6 +76,8 @@ RETIRED = ("allocate", "hard")  # what only earlier versions knew
 EARLIER: dict[str, Any] = {"demonstration_starts": "drawn"}
 """What runs did whose settings do not say it, as an earlier version began them."""
 
+DURATIONS = ("max_time", "reset_time", "latency", "fault_every", "repair_time")
+
 OF_ROUNDS = ("abort", "helper")  # what only recipes that learn in rounds can be asked for
 
 
@@ -236,3 +238,11 @@ def read_settings(run: Run) -> LoopSettings:
 def flag(name: str) -> str:
     """The option of a setting's name."""
     return f"--{name.replace('_', '-')}"
+
+
+def as_option(name: str, value: Any) -> list[str]:
+    """The option of a setting or a budget, and its value as the command line takes it."""
+    if name == "max_pairs" and value == 0:
+        return [flag(name), AUTO]
+    text = f"{value:.12g}" if isinstance(value, float) else str(value)
+    return [flag(name), f"{text}s" if name in DURATIONS and value else text]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from enpire.errors import CampaignError
-from enpire.evolution.campaign.agent import AgentInterface
+from enpire.evolution.campaign.campaign import AgentSession
 from enpire.evolution.experiments.experiment import Experiment
 
 TOWARDS = """
@@ -49,7 +49,7 @@ class Coder:
     name: str
     texts: Sequence[str]
 
-    def turn(self, desk: AgentInterface) -> None:
+    def turn(self, desk: AgentSession) -> None:
         if not desk.free:
             return
         own = sum(e.agent == self.name for e in desk.experiments())

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from enpire.errors import CampaignError
-from enpire.evolution.campaign.agent import Agent, AgentInterface
-from enpire.evolution.campaign.campaign import AgentPool, AgentSession, Campaign
+from enpire.evolution.campaign.campaign import Agent, AgentPool, AgentSession, Campaign
 from enpire.evolution.experiments.budget import Ceilings
 from enpire.evolution.experiments.experiment import Experiment
 from enpire.improvement.recipe import ConfiguredRecipe
@@ -123,7 +122,7 @@ class Listed:
     speeds: Sequence[float]
     source: str
 
-    def turn(self, desk: AgentInterface) -> None:
+    def turn(self, desk: AgentSession) -> None:
         if not desk.free:
             return
         own = sum(e.agent == self.name for e in desk.experiments())
@@ -164,7 +163,7 @@ def go(
     budget: Budget | None = None,
     ceilings: Ceilings | None = None,
     kind: type[Campaign] = Campaign,
-    others: Sequence[Agent[AgentSession]] = (),
+    others: Sequence[Agent] = (),
     trainer: Trainer | None = None,
 ) -> Campaign:
     """Start or continue a campaign in `folder`, to its end."""

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from enpire.cli import main
-from enpire.cli.helpers.pack_signing import say_unsigned
 from enpire.errors import PackError
 from enpire.packs import CERTIFICATE, find
 from enpire.packs.finder import SIGNATURE
 from enpire.packs.signing import ANSWERED, DRAFTED, require_signed, standing
+from enpire.session.signing import warn_unsigned
 
 
 @pytest.fixture
@@ -91,13 +91,13 @@ def test_what_a_person_wrote_needs_none(folder: Path) -> None:
 def test_one_line_where_a_twin_runs_it_unsigned(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    say_unsigned("mine")
+    warn_unsigned("mine")
     assert capsys.readouterr().err == "", "it will be refused"
     monkeypatch.setenv(ANSWERED, "1")
-    say_unsigned("mine")
+    warn_unsigned("mine")
     assert capsys.readouterr().err.count("drafted by an agent, unsigned") == 1
     assert sign() == 0
     capsys.readouterr()
-    say_unsigned("mine")
-    say_unsigned("gym:CartPole-v1")
+    warn_unsigned("mine")
+    warn_unsigned("gym:CartPole-v1")
     assert capsys.readouterr().err == ""

@@ -17,9 +17,9 @@ import enpire
 from enpire.cli.options.parser import Parser
 from enpire.errors import PolicyError, StoreError, UsageError
 from enpire.session import api
+from enpire.session.api_options import EvaluateOptions, ImproveOptions
 from enpire.session.improvement import LoopEnd
 from enpire.store import Run
-from enpire.types import Estimate
 
 SMALL: dict[str, Any] = {
     "robots": 2,
@@ -231,8 +231,8 @@ def test_the_process_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("verb", "module", "call", "keywords"),
     [
-        ("loop", "loop", enpire.improve, api.ImproveOptions),
-        ("eval", "evaluate", enpire.evaluate, api.EvaluateOptions),
+        ("loop", "loop", enpire.improve, ImproveOptions),
+        ("eval", "evaluate", enpire.evaluate, EvaluateOptions),
     ],
 )
 def test_keywords_are_the_options_of_the_command_line(
@@ -251,13 +251,3 @@ def test_keywords_are_the_options_of_the_command_line(
     }
     tables = set(api.TABLES) if verb == "loop" else set()
     assert named | set(keywords.__annotations__) == options | tables | {"progress"}
-
-
-def test_an_estimate_is_the_one_that_was_measured() -> None:
-    from enpire.observe import account
-    from enpire.rollout.evaluation.statistics import estimate
-    from enpire.session.evaluation import _estimate
-
-    for successes, trials in ((0, 0), (0, 7), (199, 200), (7, 7)):
-        expected: Estimate = estimate(successes, trials)
-        assert _estimate(account.as_json(expected)) == expected

@@ -7,7 +7,7 @@ import shlex
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from enpire.errors import EnpireError, UsageError
 from enpire.option_values import duration, positive
 from enpire.session.backends import LocalBackend
 from enpire.session.graphics import choose_graphics
-from enpire.session.loop_settings import FIRST, RECIPE, flag
+from enpire.session.loop_settings import FIRST, RECIPE, as_option, flag
 from enpire.session.session import NOT_REACHED, stations_for
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def run(options: Namespace) -> int:
     bench = _bench(options, settings, limits, arms)
     until = time.monotonic() + (options.stop_after or math.inf)
     with Children(until, named_secrets()) as children:  # the keys of the arms' agents
-        doing = BenchCommands(bench, options, settings, given, limits, children)
+        doing = BenchCommands(options, settings, given, limits, children)
         carry_out(bench, doing, options.jobs, lambda text: print(text, flush=True))
     results = comparison.results(bench)
     missing = len(bench.seeds) * len(bench.arms) - len(results)
@@ -244,7 +244,6 @@ def _bench(
 class BenchCommands:
     """Runs the parts of a bench as this program's own commands. See `ablation.BenchRunner`."""
 
-    bench: AblationBench
     options: Namespace
     settings: LoopSettings
     given: Mapping[str, Any]
@@ -256,7 +255,7 @@ class BenchCommands:
         words = ["--resume", str(run)]
         if not (run / "config.toml").is_file():
             words = ["--task", self.settings.task, "--seed", str(seed), "--run", str(run)]
-            words += [*_flags({k: v for k, v in self.given.items() if k != "seed"})]
+            words += _flags({k: v for k, v in self.given.items() if k != "seed"})
             if self.options.recipe is not None:
                 words += ["--first-recipe", self.options.recipe]
             for name, text in self.options.gathered[RECIPE].items():
@@ -289,10 +288,8 @@ class BenchCommands:
         return self.children.run(words, label, run.parent / LOG) is not None
 
 
-def _flags(of: Mapping[str, Any]) -> Iterator[str]:
-    for name, value in of.items():
-        yield flag(name)
-        yield f"{value:g}s" if name == "max_time" else str(value)
+def _flags(of: Mapping[str, Any]) -> list[str]:
+    return [word for name, value in of.items() for word in as_option(name, value)]
 
 
 def _words(

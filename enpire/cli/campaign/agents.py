@@ -13,7 +13,7 @@ from enpire.errors import StoreError, UsageError
 if TYPE_CHECKING:
     from enpire.environment import StationBackend
     from enpire.evolution.agents.program import AgentProgram
-    from enpire.evolution.campaign.agent import ProposerAgent
+    from enpire.evolution.agents.tuner import Tuner
     from enpire.evolution.campaign.campaign import AgentPool
     from enpire.evolution.experiments.budget import Ceilings
     from enpire.evolution.knowledge.transfer import TransferredKnowledge, TransferredRecipe
@@ -32,7 +32,7 @@ def agents_of(options: Namespace) -> dict[str, Any]:
         EnpireError: it is not, or what is asked for makes no sense.
     """
     from enpire.evolution.agents.tools import without
-    from enpire.evolution.campaign.agent import team
+    from enpire.evolution.campaign.team import team
 
     asked = options.agents or TEAM
     named = team(asked)
@@ -128,8 +128,7 @@ def open_pool(
 ) -> AgentPool:
     """The agents, and the code that they may have run without a sandbox."""
     from enpire.evolution.agents.programs import ProgramAgent
-    from enpire.evolution.campaign.agent import Agent
-    from enpire.evolution.campaign.campaign import AgentPool, AgentSession
+    from enpire.evolution.campaign.campaign import Agent, AgentPool
     from enpire.evolution.experiments.events import replay_events
     from enpire.evolution.knowledge import transfer
     from enpire.packs.finder import shipped
@@ -143,7 +142,7 @@ def open_pool(
     free = "NONE" if "not sandboxed" in run.config["campaign"]["confinement"] else "BUBBLEWRAP"
     tokens = (ceilings.tokens - spent.tokens) / max(sum(k in programs for _, k in named), 1)
     tuners = [name for name, kind in named if kind == TUNER]
-    agents: list[Agent[AgentSession]] = [
+    agents: list[Agent] = [
         ProgramAgent(name, programs[kind], run.folder, tokens, Confinement[free])
         for name, kind in named
         if kind in programs
@@ -160,10 +159,9 @@ def open_pool(
 
 def _tuners(
     names: list[str], recipes: str, seed: int, ideas: tuple[TransferredRecipe, ...] = ()
-) -> list[ProposerAgent]:
+) -> list[Tuner]:
     from enpire.evolution.agents import search_space
     from enpire.evolution.agents.tuner import Tuner
-    from enpire.evolution.campaign.agent import ProposerAgent
 
     if not names:
         return []
@@ -172,7 +170,7 @@ def _tuners(
     except ImportError:
         raise UsageError("the tuner needs optuna: pip install 'enpire[evolution]'") from None
     choices = search_space.repertoire(recipes.split(",")) if recipes else ()
-    return [ProposerAgent(Tuner(name, choices, seed, transferred=ideas)) for name in names]
+    return [Tuner(name, choices, seed, transferred=ideas) for name in names]
 
 
 def ceilings_of(limits: dict[str, Any]) -> Ceilings:

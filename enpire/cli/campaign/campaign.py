@@ -22,7 +22,6 @@ from enpire.cli.campaign.agents import (
     with_transferred,
 )
 from enpire.cli.helpers.json_lines import json_lines
-from enpire.cli.helpers.pack_signing import say_unsigned
 from enpire.cli.helpers.report_file import report_line
 from enpire.cli.helpers.summary import program
 from enpire.cli.options.parser import (
@@ -33,8 +32,8 @@ from enpire.cli.options.parser import (
     print_notes,
     task_asked,
 )
+from enpire.cli.options.recording import add_recording, require_tracking
 from enpire.cli.options.settings import add_setting
-from enpire.cli.options.tracking import add_tracking, require_tracking
 from enpire.errors import StoreError, UsageError
 from enpire.option_values import duration, more_than_zero, natural, positive, tokens
 from enpire.packs.finder import GYM
@@ -55,6 +54,7 @@ from enpire.session.loop_settings import (
     read_settings,
 )
 from enpire.session.session import exit_code, require_same, run_session, station_facts, stations_for
+from enpire.session.signing import warn_unsigned
 from enpire.session.task_starts import STARTS
 
 if TYPE_CHECKING:
@@ -159,18 +159,7 @@ def add_options(parser: Parser) -> None:
         action="store_true",
         help="run agents' programs without a sandbox, with all your rights; the report says so",
     )
-    parser.add_argument(
-        "--run",
-        metavar="DIR",
-        type=Path,
-        help="folder of the new run (default: a new one in runs/)",
-    )
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        help="print events as lines of JSON on stdout, the result last; all else goes to stderr",
-    )
-    add_tracking(parser)
+    add_recording(parser)
     add_settings(parser, "budgets (none unless given; a resumed one may change them)")
     parser.add_argument_group(
         "settings of the first recipe",
@@ -235,7 +224,7 @@ def _origins(said: Sequence[str]) -> tuple[str | None, Path | None]:
 def _begin(
     options: Namespace, given: dict[str, Any], limits: dict[str, Any], learned: Path | None
 ) -> int:
-    from enpire.evolution.campaign.agent import team
+    from enpire.evolution.campaign.team import team
     from enpire.observe.trust import recipes_called
     from enpire.packs.finder import find
     from enpire.store import Run, default_folder
@@ -281,7 +270,7 @@ def settings_of(options: Namespace, given: dict[str, Any]) -> LoopSettings:
     if task.startswith(GYM):
         raise UsageError("a campaign is for tasks of packs so far: take enpire loop for gym:ENV_ID")
     pack = find("tasks", task)
-    say_unsigned(task)
+    warn_unsigned(task)
     if options.recipe is not None:
         given["first_recipe"] = found_from(Path.cwd(), options.recipe)
     if options.gathered[RECIPE]:
@@ -296,7 +285,7 @@ def settings_of(options: Namespace, given: dict[str, Any]) -> LoopSettings:
 
 
 def _resume(options: Namespace, limits: dict[str, Any]) -> int:
-    from enpire.evolution.campaign.agent import team
+    from enpire.evolution.campaign.team import team
     from enpire.observe.trust import require_trusted
     from enpire.store import Run
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from enpire.child_environment import child_environment
-from enpire.session.signals import FATAL
+from enpire.session.signals import interrupt_on_signals
 
 DONE = (0, 3)  # exit codes of what has ended as it should, its target reached or not
 LOOK_S = 2.0  # between looks at a run that another process writes to
@@ -30,7 +30,7 @@ class Children:
         self._stopped = threading.Event()
         self._running: set[subprocess.Popen[str]] = set()
         self._turn = threading.Lock()
-        self._before: dict[int, Any] = {}
+        self._signals = ExitStack()
 
     def run(self, words: Sequence[str], label: str, log: Path) -> str | None:
         """What `enpire WORDS` printed; None where time was up or it failed, which is said.
@@ -102,15 +102,9 @@ class Children:
                 child.terminate()
 
     def __enter__(self) -> Self:
-        def interrupt(number: int, frame: object) -> None:
-            raise KeyboardInterrupt
-
-        if threading.current_thread() is threading.main_thread():
-            heard = (n for n in FATAL if signal.getsignal(n) is not signal.SIG_IGN)  # as by nohup
-            self._before = {number: signal.signal(number, interrupt) for number in heard}
+        self._signals.enter_context(interrupt_on_signals())
         return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
+        self._signals.close()

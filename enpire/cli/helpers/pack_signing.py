@@ -19,7 +19,6 @@ from enpire.packs.signing import (
     unsealed,
     write,
 )
-from enpire.session.signing import unsigned
 
 
 def sign(options: Namespace, task: str) -> int:
@@ -61,12 +60,6 @@ def sign(options: Namespace, task: str) -> int:
     # The hashes of what was shown: what changed while a person was reading makes it void.
     print(f"signed by {by}: {write(pack, Signature(by, at, pack.sha256, seen))}")
     return 0
-
-
-def say_unsigned(task: str) -> None:
-    """Print one line on stderr if an agent drafted the task and nobody signed it."""
-    if line := unsigned(task):
-        print(line, file=sys.stderr)
 
 
 def certified(pack: Pack) -> list[dict[str, Any]]:

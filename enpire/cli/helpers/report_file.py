@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enpire.session.loop_settings import BUDGETS, FIRST, HELPER, RECIPE, SETTINGS, flag
+from enpire.session.loop_settings import BUDGETS, FIRST, HELPER, RECIPE, SETTINGS, as_option, flag
 
 if TYPE_CHECKING:
     from enpire.store import Run
@@ -76,20 +76,11 @@ def command_of(config: Mapping[str, Any]) -> str:
         value = settings.get(name)
         if value is None or value == read(default):
             continue
-        words += [flag(name)] if read is bool else [flag(name), _word(name, value)]
+        words += [flag(name)] if read is bool else as_option(name, value)
     for begin, name in ((RECIPE, "recipe"), (FIRST, "first_recipe"), (HELPER, "helper")):
         for key, value in settings.get(f"{name}_settings", {}).items():
             words += [f"{begin}{key}", str(value)]
     for name, value in config.get("budget", {}).items():
         if name in BUDGETS:
-            words += [flag(name), _word(name, value)]
+            words += as_option(name, value)
     return shlex.join(words)
-
-
-def _word(name: str, value: Any) -> str:
-    """A setting's value as the command line takes it."""
-    if name == "max_pairs" and value == 0:
-        return "auto"
-    of_time = name in ("max_time", "reset_time", "latency", "fault_every", "repair_time")
-    text = f"{value:.12g}" if isinstance(value, float) else str(value)
-    return f"{text}s" if of_time and value else text

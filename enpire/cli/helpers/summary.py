@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enpire.session.loop_settings import flag
+from enpire.session.loop_settings import as_option
 
 if TYPE_CHECKING:
     from enpire.store import Run
@@ -23,7 +23,7 @@ def resume_command(
     """
     words = [program(), "loop", "--resume", str(folder.resolve())]
     for name, value in limits.items():
-        words += [flag(name), f"{value:g}s" if name == "max_time" else f"{value:g}"]
+        words += as_option(name, value)
     if recover:
         words += ["--recover", recover]
     return shlex.join([*words, *where])

@@ -84,17 +84,17 @@ def recorded(options: Namespace) -> tuple[str, list[Recording]]:
     return robot, found
 
 
-def arms_of(robot: str, world: str, threads: int = 0) -> ArmsModel:
+def arms_of(robot: str, world: str) -> ArmsModel:
     """The arms of a robot in a world, about all of whose parameters one may ask."""
     from enpire.identification.arms import ArmsModel, arms_alone
     from enpire.packs import find, load_robot, load_world
     from enpire.twin import dynamics
 
     scene = arms_alone(load_world(find("sim", world)), load_robot(find("robots", robot)))
-    return ArmsModel(scene, tuple(dynamics.places(scene)), threads)
+    return ArmsModel(scene, tuple(dynamics.places(scene)))
 
 
-def handling_of(task: str, world: str, threads: int = 0) -> Handling:
+def handling_of(task: str, world: str) -> Handling:
     """The arms that a task is for, and its object; raises PackError if it has not one of them."""
     from enpire.environment.loading import load_task
     from enpire.identification.arms import Handling, arms_alone, with_task
@@ -103,4 +103,4 @@ def handling_of(task: str, world: str, threads: int = 0) -> Handling:
     loaded = load_task(find("tasks", task))
     bench, robot = load_world(find("sim", world)), load_robot(find("robots", loaded.robot))
     held = with_task(bench, robot, loaded.build)
-    return Handling(arms_alone(bench, robot), held, threads=threads)
+    return Handling(arms_alone(bench, robot), held)

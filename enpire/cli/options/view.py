@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
 from enpire.cli.options.parser import Parser
 from enpire.option_values import any_number, distance, positive
+
+if TYPE_CHECKING:
+    from enpire.observe.picture import Viewpoint
 
 
 def add_view(parser: Parser, far: float, width: int, height: int) -> None:
@@ -17,3 +24,12 @@ def add_view(parser: Parser, far: float, width: int, height: int) -> None:
     ):
         line = f"{what} (default {default:g})"
         parser.add_argument(f"--{name}", type=read, default=default, metavar=unit, help=line)
+
+
+def view_of(options: Namespace) -> Viewpoint:
+    """The view that these options ask for, and `--camera` and `--lift` where a verb has them."""
+    from enpire.observe.picture import Viewpoint
+
+    given = vars(options)
+    names = [each.name for each in fields(Viewpoint) if each.name in given]
+    return Viewpoint(**{name: given[name] for name in names})

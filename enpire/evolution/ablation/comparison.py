@@ -42,6 +42,11 @@ class CampaignResult:
     kept: int
     ended: str
 
+    @property
+    def success(self) -> Estimate:
+        """Success of its best policy on the common seeds."""
+        return estimate(sum(self.sealed.values()), len(self.sealed))
+
 
 @dataclass(frozen=True, slots=True)
 class TimeToTarget:
@@ -186,7 +191,7 @@ def traces(line: ArmSummary, spent: Callable[[Costs], float]) -> list[Trace]:
         Trace(
             tuple(spent(used) for used, _ in result.curve),
             tuple(seen.rate for _, seen in result.curve),
-            estimate(sum(result.sealed.values()), len(result.sealed)).rate,
+            result.success.rate,
         )
         for result in line.results
     ]
@@ -261,9 +266,7 @@ def _plain(line: ArmSummary, first: ArmSummary) -> dict[str, Any]:
             {
                 "seed": result.seed,
                 "policy": result.policy,
-                "sealed": account.as_json(
-                    estimate(sum(result.sealed.values()), len(result.sealed))
-                ),
+                "sealed": account.as_json(result.success),
                 "experiments": result.experiments,
                 "kept": result.kept,
                 "ended": result.ended,

@@ -146,7 +146,7 @@ class ProgramAgent:
         if self._thread is not None and self._thread.is_alive():
             return
         if self._starts >= self._program.starts or desk.campaign.closed:
-            desk.leave(self._why() or "its program has ended")
+            desk.leave(wrong(self._ended) or "its program has ended")
             return
         try:
             self._start(desk)
@@ -159,10 +159,6 @@ class ProgramAgent:
             self._place.close()
         if self._thread is not None:
             self._thread.join()
-
-    def _why(self) -> str:
-        """What went wrong at its last end; empty for nothing."""
-        return wrong(self._ended)
 
     def _start(self, desk: AgentSession) -> None:
         place = self._place or self._prepared(desk)

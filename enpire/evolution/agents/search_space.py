@@ -88,43 +88,43 @@ class RecipeChoice:
         return {name: value for name, value in values.items() if value is not None}
 
 
-def choice(name: str, factor: float = FACTOR) -> RecipeChoice:
+def choice(name: str) -> RecipeChoice:
     """The recipe `name`, a built-in or a file ending in `.py`, which is imported: trust it.
 
     Raises:
         UsageError: there is none of that name.
     """
     found = recipes.find(name)
-    settings = tuple(_settings(found.recipe, factor))
+    settings = tuple(_settings(found.recipe))
     if found.source != found.name:
         path = Path(found.source)
         return RecipeChoice(path.stem, settings, path.read_text())
     return RecipeChoice(name, settings)
 
 
-def repertoire(names: Sequence[str], factor: float = FACTOR) -> tuple[RecipeChoice, ...]:
+def repertoire(names: Sequence[str]) -> tuple[RecipeChoice, ...]:
     """The recipes of these names, and after them the variants that come with the tuner."""
     variants = sorted(shipped("agents", "tuner").glob("variants/*.py"))
-    return tuple(choice(name, factor) for name in (*names, *map(str, variants)))
+    return tuple(choice(name) for name in (*names, *map(str, variants)))
 
 
-def _settings(recipe: Any, factor: float, inside: str = "") -> Iterator[TunableSetting]:
+def _settings(recipe: Any, inside: str = "") -> Iterator[TunableSetting]:
     hints = get_type_hints(type(recipe))
     for field in fields(recipe):
         name, value = inside + field.name, getattr(recipe, field.name)
         if is_dataclass(value):
-            yield from _settings(value, factor, f"{name}.")
+            yield from _settings(value, f"{name}.")
         elif isinstance(value, bool):
             yield TunableSetting(name, "choice", str(value), choices=("True", "False"))
         elif get_origin(hints[field.name]) is Literal:
             yield TunableSetting(name, "choice", value, choices=tuple(get_args(hints[field.name])))
         elif isinstance(value, int) and value > 0:
-            least, most = max(1, round(value / factor)), math.ceil(value * factor)
+            least, most = max(1, round(value / FACTOR)), math.ceil(value * FACTOR)
             yield TunableSetting(name, "whole", str(value), least, most)
         elif isinstance(value, float) and 0.5 <= value < 1.0:
-            far = min((1.0 - value) * factor, 0.95)
-            low, high = 1.0 - far, 1.0 - (1.0 - value) / factor
+            far = min((1.0 - value) * FACTOR, 0.95)
+            low, high = 1.0 - far, 1.0 - (1.0 - value) / FACTOR
             yield TunableSetting(name, "near one", str(value), low, high)
         elif isinstance(value, float) and value > 0.0:
-            high = min(value * factor, MOST_SHARE) if value < 1.0 else value * factor
-            yield TunableSetting(name, "real", str(value), value / factor, high)
+            high = min(value * FACTOR, MOST_SHARE) if value < 1.0 else value * FACTOR
+            yield TunableSetting(name, "real", str(value), value / FACTOR, high)

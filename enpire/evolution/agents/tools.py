@@ -18,6 +18,7 @@ import numpy as np
 from enpire.environment import StationBackend, Tasked
 from enpire.errors import CampaignError, UsageError
 from enpire.evolution.campaign.campaign import Campaign
+from enpire.evolution.experiments.budget import budget_left
 from enpire.evolution.experiments.effect import Effect
 from enpire.evolution.experiments.events import ExperimentEntry
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
@@ -27,7 +28,7 @@ from enpire.improvement import recipe as recipes
 from enpire.packs.finder import unknown
 from enpire.rollout.evaluation.statistics import estimate
 from enpire.sandbox.sanitize import NOTE, one_line, quoted
-from enpire.types import Episode, Float32Array, Outcome, Purpose
+from enpire.types import JUDGED, Episode, Float32Array, Outcome, Purpose
 
 CODE = (
     "A policy may be code too (policy_source): a Python file with make(observation, action), given "
@@ -41,7 +42,6 @@ MOST = 40  # experiments, or rows of an episode, that one answer holds
 TEXT = 400  # characters of a hypothesis
 PICTURES = 4  # of an episode
 LONGEST_S = 600.0  # that an agent waits for an answer
-JUDGED = (Outcome.SUCCESS, Outcome.FAILURE)
 NAMES = (
     "task_brief",
     "read_results",
@@ -84,7 +84,6 @@ class Tools:
 
     campaign: Campaign
     agent: str
-    network: bool = False  # it may search arXiv
     # The text of a file of its workspace, by its path, as it has committed it.
     committed: Callable[[str], str] | None = None
 
@@ -128,7 +127,7 @@ class Tools:
             ]
             for entry in record.under_way:
                 lines.append(
-                    f"- {entry.experiment.id}: {_stage(entry)}, {_tried(entry.experiment)}"
+                    f"- {entry.experiment.id}: {_stage(entry)}, {entry.experiment.tried(TEXT)}"
                 )
             if campaign.closed:
                 lines.append(f"No experiment begins any more: {campaign.closed}.")
@@ -209,13 +208,9 @@ class Tools:
             f"{experiment} goes on to its trials; read_results {experiment} tells what came of it."
         )
 
-    def search_literature(self, query: str, k: int = 4, arxiv: bool = False) -> str:
-        """Method cards that answer a query, a page each; with `arxiv`, papers of arXiv."""
-        if not arxiv:
-            return literature.cards_text(literature.search(query, k))
-        if not self.network:
-            raise CampaignError("there is no network here: search the cards, without arxiv")
-        return literature.papers_shown(literature.search_arxiv(query, k))
+    def search_literature(self, query: str, k: int = 4) -> str:
+        """Method cards that answer a query, a page each."""
+        return literature.cards_text(literature.search(query, k))
 
     def read_board(self, query: str = "") -> str:
         """What was found out so far, by all agents, with its evidence."""
@@ -283,7 +278,7 @@ class Tools:
                 other = alike[0].experiment
                 raise CampaignError(
                     f"{other.id} of {other.agent} is under way and tries much the same "
-                    f"({_tried(other)}): try something else, wait for what comes of it, or "
+                    f"({other.tried(TEXT)}): try something else, wait for what comes of it, or "
                     "say what is different and train with anyway"
                 )
             self.campaign.propose(proposal, trials=False)
@@ -300,15 +295,15 @@ class Tools:
         campaign = self.campaign
         ceilings, used = campaign.ceilings, campaign.record.spent
         wall = campaign.budget.wall_s - campaign.budget.elapsed
-        parts = {
-            "minutes": wall / 60,
-            "robot-hours": (ceilings.robot_s - campaign.fleet.robot_s) / 3600,
-            "experiments": ceilings.experiments - len(campaign.record.entries),
-            "tokens": ceilings.tokens - used.tokens,
-            "dollars": ceilings.dollars - used.dollars,
-        }
-        known = [f"{value:.3g} {name}" for name, value in parts.items() if np.isfinite(value)]
-        return f"Left: {', '.join(known) or 'no limits'}."
+        return budget_left(
+            {
+                "minutes": wall / 60,
+                "robot-hours": (ceilings.robot_s - campaign.fleet.robot_s) / 3600,
+                "experiments": ceilings.experiments - len(campaign.record.entries),
+                "tokens": ceilings.tokens - used.tokens,
+                "dollars": ceilings.dollars - used.dollars,
+            }
+        )
 
     def _line_on(self, entry: ExperimentEntry) -> str:
         e = entry.experiment
@@ -368,20 +363,13 @@ def _entries(stations: StationBackend) -> list[str]:
 def _line(entry: ExperimentEntry) -> str:
     e = entry.experiment
     effect = str(e.effect) if e.effect else "not measured"
-    return f"{e.id} ({e.agent}), {_tried(e)}, on {e.base}: {_stage(entry)}, effect {effect}"
+    return f"{e.id} ({e.agent}), {e.tried(TEXT)}, on {e.base}: {_stage(entry)}, effect {effect}"
 
 
 def _stage(entry: ExperimentEntry) -> str:
     e = entry.experiment
     waiting = e.state is ExperimentState.TRAINING and not entry.released
     return f"{e.state}, run_trials not asked for" if waiting else str(e.state)
-
-
-def _tried(experiment: Experiment) -> str:
-    settings = ", ".join(f"{name} {value}" for name, value in experiment.settings)
-    code = " (code of its own)" if experiment.source else ""
-    code = " (a policy that is code)" if experiment.program else code
-    return one_line(f"{experiment.recipe}{code} with {settings or 'its usual settings'}", TEXT)
 
 
 def _episode(episode: Episode, rows: int) -> str:

@@ -24,6 +24,7 @@ import numpy as np
 
 from enpire.errors import CampaignError
 from enpire.evolution.agents.search_space import RecipeChoice, TunableSetting
+from enpire.evolution.campaign.campaign import AgentSession
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
 from enpire.evolution.knowledge.transfer import TransferredRecipe
 
@@ -43,6 +44,14 @@ class Tuner:
     seed: int
     changes: int = CHANGES
     transferred: tuple[TransferredRecipe, ...] = ()
+
+    def turn(self, desk: AgentSession) -> None:
+        """See `Agent`."""
+        if desk.free:
+            desk.propose(self.propose(desk.experiments(), desk.base))
+
+    def close(self) -> None:
+        """See `Agent`; there is nothing to end."""
 
     def propose(self, experiments: Sequence[Experiment], base: str) -> Experiment:
         """The next experiment on `base`, given all experiments so far, of whatever state.

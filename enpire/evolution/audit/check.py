@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -66,12 +67,6 @@ def whole(row: EpisodeRow) -> bool:
     return row.id == name or row.id.removeprefix(f"{name}-").isdecimal()  # a variant's
 
 
-def repeated[T](values: list[T]) -> Iterator[T]:
+def repeated[T](values: Iterable[T]) -> list[T]:
     """The items that are there more than once, each once."""
-    seen: set[T] = set()
-    told: set[T] = set()
-    for value in values:
-        if value in seen and value not in told:
-            told.add(value)
-            yield value
-        seen.add(value)
+    return [value for value, times in Counter(values).items() if times > 1]

@@ -7,16 +7,14 @@ from itertools import islice
 
 from enpire.errors import CampaignError
 from enpire.evolution.audit.check import Check, RecordedCampaign
-from enpire.evolution.campaign.agent import team
+from enpire.evolution.campaign.team import team
 from enpire.evolution.experiments.events import MATCH, CampaignState, ExperimentEntry, MatchOutcome
-from enpire.evolution.experiments.experiment import ExperimentState
+from enpire.evolution.experiments.experiment import FINAL, ExperimentState
 from enpire.evolution.experiments.selection import level
 from enpire.rollout.evaluation.comparison import EXTENSION, Decision, PairedRecord, decide
 from enpire.rollout.evaluation.seeds import stream
 from enpire.store import EpisodeRow
 from enpire.types import JUDGED, LOST, Outcome
-
-FINAL = (ExperimentState.KEPT, ExperimentState.DROPPED, ExperimentState.FAILED)
 
 
 def events(of: RecordedCampaign) -> Check:
@@ -59,14 +57,9 @@ def _decision(entry: ExperimentEntry, incumbent: str) -> Iterator[str]:
         yield f"{name} was kept, though it did not win against the incumbent {incumbent}"
     if e.state is ExperimentState.DROPPED and last.won and last.opponent == incumbent:
         yield f"{name} won against the incumbent and was dropped"
-    if e.state is not ExperimentState.FAILED and (
-        e.effect is None or e.effect.record != _first(entry)
-    ):
+    first = entry.matches[0].record
+    if e.state is not ExperimentState.FAILED and (e.effect is None or e.effect.record != first):
         yield f"{name}: its effect is not what its first comparison came to"
-
-
-def _first(entry: ExperimentEntry) -> PairedRecord:
-    return entry.matches[0].record
 
 
 def comparisons(of: RecordedCampaign) -> Check:

@@ -10,7 +10,7 @@ from enpire.rollout.fleet.fleet import Fleet
 from enpire.rollout.loop.episode_cache import EpisodeCache
 from enpire.rollout.loop.settings import LoopSettings
 from enpire.store import Run
-from enpire.types import Episode, Purpose
+from enpire.types import Purpose
 
 
 class Admission:
@@ -45,7 +45,11 @@ class Admission:
 
     def robot_s(self, number: int) -> float:
         """Robot time of an experiment so far [s]."""
-        return sum(e.times.total for e in self._known.episodes.values() if _belongs(e, number))
+        return sum(
+            episode.times.total
+            for episode in self._known.episodes.values()
+            if episode.round == number and episode.purpose is not Purpose.SEALED
+        )
 
     def _require_room(self, experiment: Experiment) -> None:
         record = self._books.record
@@ -77,7 +81,7 @@ class Admission:
         if any(other.id == experiment.id for other in known):
             raise CampaignError(f"there is an experiment {experiment.id} already")
         for other in known:
-            if not other.decided and _what(other) == _what(experiment):
+            if not other.decided and other.what == experiment.what:
                 raise CampaignError(
                     f"{other.id} tries just that now: change something, or wait for its decision"
                 )
@@ -87,13 +91,3 @@ class Admission:
         times = [e.times.total for e in self._known.episodes.values()]
         mean = sum(times) / len(times) if times else 0.0
         return mean * (self._settings.rounds.collect + 2 * self._settings.evaluation.max_pairs)
-
-
-def _what(experiment: Experiment) -> tuple[object, ...]:
-    """What is tried, whoever tries it and whatever is expected of it."""
-    e = experiment
-    return e.recipe, e.source, e.program, e.settings, e.base
-
-
-def _belongs(episode: Episode, number: int) -> bool:
-    return episode.round == number and episode.purpose is not Purpose.SEALED

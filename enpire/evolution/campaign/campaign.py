@@ -22,11 +22,11 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from enpire.environment import Controller, StationBackend
 from enpire.errors import CampaignError, RecipeError, UsageError
 from enpire.evolution.campaign.admission import Admission
-from enpire.evolution.campaign.agent import Agent
 from enpire.evolution.campaign.event_log import EventLog
 from enpire.evolution.campaign.examiner import Examiner, Life
 from enpire.evolution.campaign.experiment_runner import ExperimentRunner
@@ -70,42 +70,63 @@ REFUSALS = 3  # in a row, after which an agent is retired
 
 @dataclass(frozen=True, slots=True)
 class AgentSession:
-    """An agent's `AgentInterface`: what it may see and ask for of a campaign."""
+    """What an agent finds at the harness. It has no way to a decision, a verdict or a seed."""
 
     campaign: Campaign
     agent: str
 
     def experiments(self) -> list[Experiment]:
-        """See `AgentInterface`."""
+        """All experiments so far, of whatever state and agent, in the order of proposals."""
         with self.campaign.lock:
             return self.campaign.record.experiments
 
     @property
     def base(self) -> str:
-        """See `AgentInterface`."""
+        """The incumbent, by name: what a new experiment improves on."""
         return self.campaign.record.incumbent
 
     @property
     def free(self) -> bool:
-        """See `AgentInterface`."""
+        """Whether the agent may propose now: none of its own is under way, nothing is used up."""
         return not (self.campaign.closed or self.campaign.record.of(self.agent))
 
     def leave(self, reason: str) -> None:
-        """See `AgentInterface`."""
+        """Take part no longer."""
         self.campaign.retire(self.agent, reason)
 
     def propose(self, experiment: Experiment) -> None:
-        """See `AgentInterface`; an agent proposes in its own name only."""
+        """Ask for an experiment, in the agent's own name: training, then trials.
+
+        Raises:
+            CampaignError: it is refused; the message says why, and what to do.
+        """
         if experiment.agent != self.agent:
             raise CampaignError(f"{self.agent} cannot propose for {experiment.agent}")
         self.campaign.propose(experiment)
+
+
+class Agent(Protocol):
+    """Has turns, many a second, each of them short; `name` is its own."""
+
+    @property
+    def name(self) -> str: ...
+
+    def turn(self, desk: AgentSession) -> None:
+        """Propose an experiment, or do not.
+
+        Raises:
+            CampaignError: it was refused; after a few times in a row it takes part no longer.
+        """
+
+    def close(self) -> None:
+        """The campaign has ended, or stopped; safe to call twice."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentPool:
     """Who proposes."""
 
-    agents: Sequence[Agent[AgentSession]]
+    agents: Sequence[Agent]
     # Texts of recipes that may be run unconfined, with their files.
     sources: Mapping[str, Path] = field(default_factory=dict)
     # Of all other code, and of policies that are code.

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from enpire.evolution.campaign import history
 from enpire.evolution.experiments.effect import Effect
 from enpire.evolution.experiments.events import EXPERIMENT, ExperimentEntry, replay_events
-from enpire.evolution.experiments.experiment import Experiment, ExperimentState
+from enpire.evolution.experiments.experiment import FINAL, Experiment, ExperimentState
 from enpire.evolution.experiments.unbiased_estimate import fresh
 from enpire.evolution.knowledge import transfer
 from enpire.evolution.knowledge.board import FindingsBoard
@@ -17,8 +17,6 @@ from enpire.rollout.loop.budget import Budget
 from enpire.rollout.loop.episode_cache import EpisodeCache
 from enpire.store import EventRow, LogEntry, RoundRow, Run
 from enpire.types import Estimate
-
-DECIDED = (ExperimentState.KEPT, ExperimentState.DROPPED, ExperimentState.FAILED)
 
 
 class EventLog:
@@ -77,7 +75,7 @@ class EventLog:
         """Write what follows from decisions, of which a process that died may have left some out:
         a line for people, the policy's state, the row of a round, and a commit each.
         """
-        told = {note.round for note in self._ledger.decisions() if note.kind in DECIDED}
+        told = {note.round for note in self._ledger.decisions() if note.kind in FINAL}
         for number, _ in self.record.decided:
             entry = self.entry(number)
             if number not in told:

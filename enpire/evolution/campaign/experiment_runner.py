@@ -7,8 +7,6 @@ from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 from enpire.environment import Job
 from enpire.errors import CampaignError, RecipeError, UsageError
 from enpire.evolution.campaign.event_log import EventLog
@@ -16,7 +14,7 @@ from enpire.evolution.campaign.examiner import Life
 from enpire.evolution.experiments.effect import Effect
 from enpire.evolution.experiments.events import LEASE, MATCH, MatchOutcome
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
-from enpire.evolution.experiments.selection import DEFAULT, Contender, choose, level
+from enpire.evolution.experiments.selection import level, most_promising
 from enpire.evolution.program_policies import policy_host
 from enpire.evolution.program_policies.sandboxed_training import foreign
 from enpire.improvement import recipe as recipes
@@ -189,11 +187,9 @@ class ExperimentRunner:
 
     def favour(self) -> None:
         """Have the trials that selection would go on with decided sooner; none of them starves."""
-        trying = {str(n): on for n, on in self._comparisons.items()}
-        contenders = [Contender(name, on.match.record) for name, on in trying.items()]
-        leading = choose(DEFAULT, contenders, np.random.default_rng(0))
-        for name, on in trying.items():
-            on.queue.share = LEADING if name == leading else 1.0
+        leading = most_promising({n: on.match.record for n, on in self._comparisons.items()})
+        for number, on in self._comparisons.items():
+            on.queue.share = LEADING if number == leading else 1.0
 
     def run_out(
         self,

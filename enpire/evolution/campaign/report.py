@@ -10,10 +10,11 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 from enpire.errors import CampaignError
-from enpire.evolution.experiments.accounts import accounts, passing
+from enpire.evolution.experiments.accounts import accounts
 from enpire.evolution.experiments.effect import Effect, pooled
 from enpire.evolution.experiments.events import FIRST, CampaignState, replay_events
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
+from enpire.evolution.experiments.experiment_tree import experiments_of
 from enpire.evolution.experiments.unbiased_estimate import fresh
 from enpire.evolution.knowledge.board import FindingsBoard
 from enpire.observe import account
@@ -65,7 +66,7 @@ def fresh_of(rows: Iterable[EpisodeRow], policy: str, number: int, seed: int) ->
 
 def _answer(run: Run, record: CampaignState, rows: Sequence[EpisodeRow]) -> str:
     settings, facts = run.config["loop"], run.ledger.facts()
-    target, good = settings["target"], passing(run)
+    target, good = settings["target"], sealed_of(run).passing
     start = fresh_of(rows, FIRST, 0, settings["seed"])
     head = f"# Campaign on {settings['task']}: target {target:g} "
     if good:
@@ -85,7 +86,7 @@ def _answer(run: Run, record: CampaignState, rows: Sequence[EpisodeRow]) -> str:
             "No sealed evaluation has reached the target."
         )
     made = [e for e in record.entries.values() if e.policy == best]
-    origin = f" It comes of {_plain(_tried(made[0].experiment))}." if made else ""
+    origin = f" It comes of {_plain(made[0].experiment.tried(WORDS))}." if made else ""
     tries = len(run.ledger.sealed())
     origin += f" Sealed evaluations of this campaign: {tries}." if tries else ""
     state = facts.get("state", "running")
@@ -96,12 +97,8 @@ def _answer(run: Run, record: CampaignState, rows: Sequence[EpisodeRow]) -> str:
         f"{len(record.entries)} experiments: {counts[ExperimentState.KEPT]} kept, "
         f"{counts[ExperimentState.DROPPED]} dropped, {counts[ExperimentState.FAILED]} failed, "
         f"{undecided} not decided. "
-        f"State: {one_line(state, WORDS)}. {_confined(run)}"
+        f"State: {one_line(state, WORDS)}. Agents: {run.config['campaign']['confinement']}."
     )
-
-
-def _confined(run: Run) -> str:
-    return f"Agents: {run.config['campaign']['confinement']}."
 
 
 def _experiments(record: CampaignState, rows: Sequence[EpisodeRow]) -> str:
@@ -114,14 +111,14 @@ def _experiments(record: CampaignState, rows: Sequence[EpisodeRow]) -> str:
         "| # | experiment | tried | on | effect | decision | robot-min |",
         "|---|---|---|---|---|---|---|",
     ]
-    spent = _robot_s(rows)
+    spent = account.seconds_by_round(rows)
     for entry in record.entries.values():
         e = entry.experiment
         decision = f"{e.state}: {one_line(e.reason, WORDS)}" if e.reason else str(e.state)
         cells = (
             str(entry.number),
             e.id,
-            _tried(e),
+            e.tried(WORDS),
             e.base,
             str(e.effect) if e.effect else "not measured",
             decision,
@@ -152,7 +149,7 @@ def _incumbents(run: Run, record: CampaignState, rows: Sequence[EpisodeRow]) -> 
             and row.purpose is Purpose.EVALUATION
         )
         again = fresh_of(rows, entry.policy, entry.number, run.config["loop"]["seed"])
-        cells = (entry.policy, _tried(entry.experiment), _rate(chosen), _rate(again))
+        cells = (entry.policy, entry.experiment.tried(WORDS), _rate(chosen), _rate(again))
         lines.append("| " + " | ".join(map(_cell, cells)) + " |")
     return "\n".join(lines)
 
@@ -181,7 +178,7 @@ def _learned(run: Run, record: CampaignState) -> str:
 
 def _failed(record: CampaignState) -> str:
     failed = [e for e in record.experiments if e.state is ExperimentState.FAILED]
-    lines = [f"- {e.id}, {_tried(e)}: {one_line(e.reason, 2 * WORDS)}" for e in failed]
+    lines = [f"- {e.id}, {e.tried(WORDS)}: {one_line(e.reason, 2 * WORDS)}" for e in failed]
     lines += [f"- {name} ended: {one_line(why, WORDS)}" for name, why in record.retired.items()]
     return "\n".join(["## What failed", "", *(map(_plain, lines) if lines else ["Nothing."])])
 
@@ -199,17 +196,14 @@ def _cost(run: Run, record: CampaignState, rows: Sequence[EpisodeRow]) -> str:
         "| agent | experiments | kept | robot-hours | tokens | dollars |",
         "|---|---|---|---|---|---|",
     ]
-    seconds = _robot_s(rows)
-    for name in sorted({e.agent for e in record.experiments} | record.used.keys()):
-        own = [e for e in record.entries.values() if e.experiment.agent == name]
-        used = record.used.get(name)
+    for cost in experiments_of(run.ledger.events(), account.seconds_by_round(rows)).agents:
         cells = (
-            name,
-            str(len(own)),
-            str(sum(e.experiment.state is ExperimentState.KEPT for e in own)),
-            f"{sum(seconds.get(e.number, 0.0) for e in own) / 3600:.2f}",
-            str(used.tokens if used else 0),
-            f"{used.dollars if used else 0.0:.2f}",
+            cost.agent,
+            str(cost.experiments),
+            str(cost.kept),
+            f"{cost.robot_s / 3600:.2f}",
+            str(cost.tokens),
+            f"{cost.dollars:.2f}",
         )
         lines.append("| " + " | ".join(map(_cell, cells)) + " |")
     return "\n".join(lines)
@@ -238,22 +232,6 @@ def _checked(run: Run) -> str:
         "report against each other. Who has noted the head of the record, with `--head`, can tell "
         f"whether anything was changed since:\n\n    {head(run)}"
     )
-
-
-def _tried(experiment: Experiment) -> str:
-    settings = ", ".join(f"{name} {value}" for name, value in experiment.settings)
-    code = " (code of its own)" if experiment.source else ""
-    code = " (a policy that is code)" if experiment.program else code
-    return one_line(f"{experiment.recipe}{code} with {settings or 'its usual settings'}", WORDS)
-
-
-def _robot_s(rows: Iterable[EpisodeRow]) -> dict[int, float]:
-    found: dict[int, float] = {}
-    for row in rows:
-        if row.purpose is not Purpose.SEALED:
-            total = row.reset_s + row.execute_s + row.verify_s
-            found[row.round] = found.get(row.round, 0.0) + total
-    return found
 
 
 def _rate(measured: Estimate) -> str:

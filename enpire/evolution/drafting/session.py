@@ -11,7 +11,6 @@ drafts/NAME/
 from __future__ import annotations
 
 import json
-import math
 import os
 import shutil
 import threading
@@ -33,7 +32,7 @@ from enpire.evolution.drafting.certification import certify, check, picture, pic
 from enpire.evolution.drafting.extraction import DraftError, ExtractedFiles, digest, extract, write
 from enpire.evolution.drafting.sandboxed_commands import DraftBench, environment, own_packs
 from enpire.evolution.drafting.tools import DraftTools
-from enpire.evolution.experiments.budget import Ceilings
+from enpire.evolution.experiments.budget import Ceilings, budget_left
 from enpire.evolution.experiments.events import ModelUse
 from enpire.json_text import loads
 from enpire.model_gateway.usage import Allowance, Usage
@@ -154,7 +153,6 @@ class Drafting:
             "tokens": self._ceilings.tokens - self._spent.tokens,
             "dollars": self._ceilings.dollars - self._spent.dollars,
         }
-        known = [f"{value:.3g} {each}" for each, value in left.items() if math.isfinite(value)]
         lines = [
             "A person asks for a task. In their words:",
             quoted(self.asked.sentence, 2000),
@@ -164,7 +162,7 @@ class Drafting:
             f"The package: {harness()[0]}.",
             f"{python()} -m enpire.cli task check ./{name} --checks demonstrator --seeds 5 is a "
             "quick look of your own; the tool `check` is the one that counts.",
-            f"Left: {', '.join(known) or 'no limits'}.",
+            budget_left(left),
         ]
         if self.reason:
             lines += ["What came of it before:", quoted(self.reason, 4000)]

@@ -13,7 +13,7 @@ from typing import Any
 from enpire.evolution.experiments.events import ModelUse, replay_events
 from enpire.observe import account
 from enpire.observe.overview import sealed_of
-from enpire.store import EventRow, Run, SealedRow
+from enpire.store import EventRow, Run
 from enpire.types import Purpose
 
 MILLION, THOUSAND, FEW = 1_000_000, 1_000, 10_000
@@ -68,21 +68,16 @@ def accounts(run: Run) -> Accounts:
     ledger = run.ledger
     now = _spent(run, math.inf)
     success = None
-    if good := passing(run):
+    if good := sealed_of(run).passing:
         first = good[0]
         examined = ledger.episodes({Purpose.SEALED}, {first.policy}, {first.attempt})
         success = _spent(run, max((row.committed_at for row in examined), default=math.inf))
     return Accounts(account.ledger_mru(ledger), account.gpu_use(ledger), now, success)
 
 
-def passing(run: Run) -> list[SealedRow]:
-    """Sealed evaluations that reached the target, in their order."""
-    return sealed_of(run).passing
-
-
 def best(run: Run) -> str:
     """The policy that a campaign has come to: the last one that passed, or the incumbent."""
-    good = passing(run)
+    good = sealed_of(run).passing
     return good[-1].policy if good else replay_events(run.ledger.events()).incumbent
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from enpire.evolution.experiments.events import ModelUse
@@ -41,3 +42,9 @@ class Ceilings:
                 f"under way, and one takes about {own_s / 3600:.2f} h"
             )
         return ""
+
+
+def budget_left(parts: Mapping[str, float]) -> str:
+    """What is left of budgets by their units, for an agent; what is infinite is no limit."""
+    known = [f"{value:.3g} {unit}" for unit, value in parts.items() if math.isfinite(value)]
+    return f"Left: {', '.join(known) or 'no limits'}."

@@ -53,8 +53,8 @@ def pooled(records: Iterable[PairedRecord]) -> PairedRecord:
     return PairedRecord(*map(sum, zip(*counts, strict=True))) if known else PairedRecord()
 
 
-def difference_interval(record: PairedRecord, confidence: float = 0.95) -> tuple[float, float]:
-    """The interval of a difference of two success rates, from pairs (Tango's score interval).
+def difference_interval(record: PairedRecord) -> tuple[float, float]:
+    """The 95% interval of a difference of two success rates, from pairs (Tango's score interval).
 
     All differences d that a score test does not refute: with n pairs, w won, l lost,
 
@@ -64,7 +64,7 @@ def difference_interval(record: PairedRecord, confidence: float = 0.95) -> tuple
     """
     if not record.pairs:
         return -1.0, 1.0
-    quantile = -float(special.ndtri((1.0 - confidence) / 2.0))
+    quantile = -float(special.ndtri(0.025))
 
     def end(score: float) -> float:
         def off(d: float) -> float:

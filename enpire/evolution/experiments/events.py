@@ -81,7 +81,7 @@ class ModelUse:
 class CampaignState:
     """All that is known."""
 
-    entries: dict[int, ExperimentEntry] = field(default_factory=dict)  # by number
+    entries: dict[int, ExperimentEntry] = field(default_factory=dict)  # by number, from 1
     incumbent: str = FIRST  # the best policy so far, by name
     # Numbers in the order of decisions, each with the incumbent from then on.
     decided: list[tuple[int, str]] = field(default_factory=list)
@@ -91,13 +91,12 @@ class CampaignState:
     @property
     def experiments(self) -> list[Experiment]:
         """The experiments in the order in which they were proposed."""
-        return [self.entries[number].experiment for number in sorted(self.entries)]
+        return [entry.experiment for entry in self.entries.values()]
 
     @property
     def under_way(self) -> list[ExperimentEntry]:
         """The experiments that nothing is decided of yet."""
-        entries = (self.entries[number] for number in sorted(self.entries))
-        return [entry for entry in entries if not entry.experiment.decided]
+        return [entry for entry in self.entries.values() if not entry.experiment.decided]
 
     def of(self, agent: str) -> list[ExperimentEntry]:
         """An agent's experiments that are under way."""

@@ -49,6 +49,8 @@ FOLLOWS: dict[ExperimentState, frozenset[ExperimentState]] = {
 }
 """What may come next. Trials come after training only, and nothing is kept without them."""
 
+FINAL = tuple(state for state, after in FOLLOWS.items() if not after)
+
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
@@ -113,7 +115,19 @@ class Experiment:
     @property
     def decided(self) -> bool:
         """Whether it is kept, dropped or failed."""
-        return not FOLLOWS[self.state]
+        return self.state in FINAL
+
+    @property
+    def what(self) -> tuple[object, ...]:
+        """What is tried, whoever tries it and whatever is expected of it."""
+        return self.recipe, self.source, self.program, self.settings, self.base
+
+    def tried(self, most: int) -> str:
+        """What is tried, in words, `most` characters of them."""
+        settings = ", ".join(f"{name} {value}" for name, value in self.settings)
+        code = " (code of its own)" if self.source else ""
+        code = " (a policy that is code)" if self.program else code
+        return one_line(f"{self.recipe}{code} with {settings or 'its usual settings'}", most)
 
     def to(
         self, state: ExperimentState, *, effect: Effect | None = None, reason: str = ""

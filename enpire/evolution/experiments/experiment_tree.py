@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from enpire.evolution.experiments.effect import Effect
 from enpire.evolution.experiments.events import ExperimentEntry, ModelUse, replay_events
+from enpire.observe import account
 from enpire.observe.report.experiments import AgentCost, CampaignReport, ExperimentNode
 from enpire.store import EventRow, Run
 from enpire.store.head import head
@@ -14,10 +15,7 @@ from enpire.types import Purpose
 
 def experiment_tree(run: Run) -> CampaignReport:
     """Return the experiments of a campaign's run, from its ledger alone."""
-    seconds: dict[int, float] = {}
-    for row in run.ledger.episodes(without=Purpose.SEALED):
-        total = row.reset_s + row.execute_s + row.verify_s
-        seconds[row.round] = seconds.get(row.round, 0.0) + total
+    seconds = account.seconds_by_round(run.ledger.episodes(without=Purpose.SEALED))
     confinement = str(run.config["campaign"].get("confinement", ""))
     return experiments_of(run.ledger.events(), seconds, confinement, str(head(run)))
 
@@ -30,8 +28,9 @@ def experiments_of(
 ) -> CampaignReport:
     """Return the experiments that events come to; seconds: of robot time by round, sealed apart."""
     record = replay_events(events)
-    entries = [record.entries[number] for number in sorted(record.entries)]
-    nodes = tuple(_node(entry, seconds.get(entry.number, 0.0)) for entry in entries)
+    nodes = tuple(
+        _node(entry, seconds.get(number, 0.0)) for number, entry in record.entries.items()
+    )
     agents = sorted({node.agent for node in nodes} | record.used.keys())
     costs = tuple(_cost(agent, nodes, record.used) for agent in agents)
     return CampaignReport(nodes, costs, confinement, head)

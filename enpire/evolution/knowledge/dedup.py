@@ -34,19 +34,16 @@ class SimilarExperiment:
     similarity: float
 
 
-def duplicates(
-    proposal: Experiment, others: Iterable[Experiment], threshold: float = THRESHOLD
-) -> list[SimilarExperiment]:
+def duplicates(proposal: Experiment, others: Iterable[Experiment]) -> list[SimilarExperiment]:
     """The undecided ones of `others` that try what is proposed, the likest first."""
     running = (e for e in others if not e.decided and e.id != proposal.id)
     found = [SimilarExperiment(e, similarity(proposal, e)) for e in running]
-    return sorted((a for a in found if a.similarity >= threshold), key=lambda a: -a.similarity)
+    return sorted((a for a in found if a.similarity >= THRESHOLD), key=lambda a: -a.similarity)
 
 
 def similarity(one: Experiment, other: Experiment) -> float:
     """The similarity, from 0, nothing in common, to 1, the same settings on the same base."""
-    made, made_other = ((e.recipe, e.source, e.program, e.settings, e.base) for e in (one, other))
-    if made == made_other:
+    if one.what == other.what:
         return 1.0
     changes, changes_other = set(changed(one)), set(changed(other))
     if any(_turned(change) in changes_other for change in changes):

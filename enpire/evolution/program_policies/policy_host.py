@@ -14,7 +14,7 @@ import numpy as np
 
 from enpire.environment import Controller, Job, Readings, StationBackend
 from enpire.errors import EnpireError, PolicyError, PolicyFault, RecipeError
-from enpire.evolution.program_policies.policy_process import PolicyLimits, PolicyProcess
+from enpire.evolution.program_policies.policy_process import PolicyProcess
 from enpire.improvement.collection import Collection
 from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.training_process import TrainingRequest
@@ -34,7 +34,6 @@ def controller(
     policy: Policy,
     stations: StationBackend,
     confinement: Confinement = Confinement.BUBBLEWRAP,
-    limits: PolicyLimits | None = None,
 ) -> Controller:
     """What has a policy of any kind act on these stations.
 
@@ -50,7 +49,7 @@ def controller(
             f"the program takes {spec.observation} entries of an observation to {spec.action} "
             f"of an action; {stations.name} has {found[0]} and {found[1]}"
         )
-    return PolicyProcess(policy.files, *found, limits, confinement)
+    return PolicyProcess(policy.files, *found, confinement=confinement)
 
 
 def require_acts(policy: Policy, seen: Float32Array, confinement: Confinement) -> None:

@@ -28,6 +28,13 @@ class ExperimentNode:
     pairs: int  # of episodes on the same seeds that it was measured by
     robot_s: float  # robot time it took, sealed evaluations apart [s]
 
+    @property
+    def measured(self) -> str:
+        """The effect with its interval and pairs, for a person."""
+        if self.effect is None:
+            return "not measured"
+        return f"{self.effect:+.3f} [{self.low:+.3f}, {self.high:+.3f}] of {self.pairs} pairs"
+
 
 @dataclass(frozen=True, slots=True)
 class AgentCost:

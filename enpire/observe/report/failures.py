@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -110,9 +111,6 @@ def _cluster(
 
 
 def _void(rows: Sequence[EpisodeRow]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for row in rows:
-        if row.outcome is Outcome.INVALID:
-            reason = row.reason or row.stage or "no reason given"
-            counts[reason] = counts.get(reason, 0) + 1
-    return dict(sorted(counts.items(), key=lambda one: -one[1]))
+    void = (row for row in rows if row.outcome is Outcome.INVALID)
+    counts = Counter(row.reason or row.stage or "no reason given" for row in void)
+    return dict(counts.most_common())

@@ -22,11 +22,11 @@ def paragraph(words: str, class_: str = "") -> str:
     return f"<p{attribute}>{escape(words)}</p>"
 
 
-def chart(draw: Callable[[float], str], wide: float = WIDE, narrow: float = NARROW) -> str:
+def chart(draw: Callable[[float], str], wide: float = WIDE) -> str:
     """Return a chart in both widths, of which the style sheet shows the one that fits."""
     return (
         f'<figure><div class="wide">{draw(wide)}</div>'
-        f'<div class="narrow">{draw(narrow)}</div></figure>'
+        f'<div class="narrow">{draw(NARROW)}</div></figure>'
     )
 
 
@@ -74,3 +74,13 @@ def interval(measured: Estimate) -> str:
     if not measured.trials:
         return ""
     return f"{100 * measured.low:.1f} to {measured.high:.1%}, of {measured.trials}"
+
+
+def count_of(number: int, noun: str) -> str:
+    """Return a number of something: `1 round`, `1,200 episodes`."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def sentence(words: str) -> str:
+    """Return words as a sentence: with a capital, and a full stop."""
+    return words[0].upper() + words[1:] + ("" if words.endswith(".") else ".")

@@ -9,23 +9,23 @@ from html import escape
 from importlib import resources
 from string import Template
 
-from enpire.observe.report import sections
+from enpire.observe.report import episode_sections, result_sections
 from enpire.observe.report.reading import RunReport
 
 Section = Callable[[RunReport], str]
 
 ORDER: tuple[Section, ...] = (
-    sections.answer,
-    sections.lineage,
-    sections.success,
-    sections.experiments,
-    sections.failures,
-    sections.conditions,
-    sections.stations,
-    sections.verifier,
-    sections.incidents,
-    sections.decisions,
-    sections.repeat_section,
+    result_sections.answer,
+    result_sections.lineage,
+    result_sections.success,
+    result_sections.experiments,
+    episode_sections.failures,
+    episode_sections.conditions,
+    episode_sections.stations,
+    episode_sections.verifier,
+    episode_sections.incidents,
+    episode_sections.decisions,
+    result_sections.repeat_section,
 )
 
 
@@ -36,7 +36,7 @@ def page(report: RunReport) -> str:
     # No other script may run: a page quotes what agents wrote.
     digest = hashlib.sha256(script.encode()).digest()
     return Template(_file("page.html")).substitute(
-        title=escape(f"{report.summary.task}: {sections.headline(report.summary)}"),
+        title=escape(f"{report.summary.task}: {result_sections.headline(report.summary)}"),
         style=_file("page.css"),
         body=body,
         script=script,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import gc
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from enpire.observe.collector import collector_paused
 from enpire.observe.report.conditions import ConditionMap, read_conditions
 from enpire.observe.report.experiments import CampaignReport
 from enpire.observe.report.failures import FailureReport, read_failures
@@ -48,6 +49,22 @@ class RunReport:
     no_strips: str = ""  # why there are none, for a person; empty where nobody tried
 
 
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Hold the collector off in the block, in which no garbage with cycles is to be made.
+
+    Reading makes very many objects that stay, and the collector looks at them again and again.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@_collector_paused()
 def read_report(run: Run, command: str = "", campaign: CampaignReport | None = None) -> RunReport:
     """Return what a report of `run` shows, pictures of episodes apart.
 
@@ -56,11 +73,6 @@ def read_report(run: Run, command: str = "", campaign: CampaignReport | None = N
         command: that does the run again.
         campaign: its experiments, if it is a campaign.
     """
-    with collector_paused():
-        return _read(run, command, campaign)
-
-
-def _read(run: Run, command: str, campaign: CampaignReport | None) -> RunReport:
     ledger = run.ledger
     rows, decisions = ledger.episodes(), ledger.decisions()
     summary = read_summary(run, rows)

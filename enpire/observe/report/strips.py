@@ -32,10 +32,10 @@ PATIENCE_S = 20.0  # on the clock, however busy the machine is
 class StripAllowance:
     """Time for strips: of the processor, and on the clock."""
 
-    def __init__(self, processor_s: float, clock_s: float = PATIENCE_S) -> None:
-        """It begins now."""
+    def __init__(self, processor_s: float) -> None:
+        """It begins now; processor_s: of the processor [s]."""
         self._processor = time.process_time() + processor_s
-        self._clock = time.monotonic() + clock_s
+        self._clock = time.monotonic() + PATIENCE_S
 
     def used_up(self, grace_s: float = 0.0) -> bool:
         """Whether it is; grace_s: more time on both [s]."""

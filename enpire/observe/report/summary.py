@@ -50,7 +50,6 @@ class RunSummary:
     robots: int
     rounds: int
     episodes: int
-    sealed_attempts: int
     lineage: tuple[LineageStep, ...]  # the policies that led to `policy`, the first one first
 
 
@@ -87,7 +86,6 @@ def read_summary(run: Run, rows: Sequence[EpisodeRow]) -> RunSummary:
         robots=int(settings.get("robots", 0)) or len({row.station for row in rows}),
         rounds=max((row.number for row in ledger.rounds()), default=0),
         episodes=len(rows),
-        sealed_attempts=len(ledger.sealed()),
         lineage=lineage(ledger, policy),
     )
 

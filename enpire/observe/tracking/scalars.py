@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from enpire.observe.account import FIRST
 from enpire.rollout.evaluation.statistics import estimate
 from enpire.store import EpisodeRow, LogEntry, RoundRow, Run
 from enpire.store.curves import CurveReader
@@ -19,7 +20,6 @@ from enpire.store.episodes import read_attributes
 from enpire.types import JUDGED, Estimate, Outcome, Purpose
 
 HUNDRED = 100  # collected episodes whose success is one point
-FIRST = "policy-0"
 SAME_S = 1e-3  # of robot time that is summed up otherwise
 CLOSING = frozenset({"promoted", "kept", "rejected", "dropped", "failed"})
 """Kinds of the decisions after which a candidate is measured no longer."""

@@ -7,7 +7,6 @@ the run goes on without it.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from typing import Self
 
@@ -46,7 +45,6 @@ class TrackingThread:
         self._look_s, self._close_s = look_s, close_s
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._follow, name=f"track-{kind}", daemon=True)
-        self.busy_s = 0.0  # processor time of the thread so far
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -71,11 +69,9 @@ class TrackingThread:
             reader, known = ScalarReader(self._run), tracker.known_keys()
             while True:
                 over = self._over.wait(self._look_s)
-                began = time.thread_time()
                 new: list[Scalar] = [s for s in reader.read(over) if s.key not in known]
                 if new:
                     tracker.log(new)
-                self.busy_s += time.thread_time() - began
                 if over:
                     return
         finally:

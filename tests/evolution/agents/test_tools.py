@@ -72,7 +72,6 @@ def test_sealed_episodes_are_not_shown(ended: Tools) -> None:
         (lambda t: t.post_finding("fast is good", []), "evidence"),
         (lambda t: t.post_finding("fast is good", ["x-9"]), "no decided experiment"),
         (lambda t: t.propose_merge(["one-0"], "both"), "two experiments or more"),
-        (lambda t: t.search_literature("x", arxiv=True), "no network"),
     ],
 )
 def test_what_is_refused_says_what_to_do(

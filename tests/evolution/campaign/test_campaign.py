@@ -9,11 +9,10 @@ import pytest
 
 from enpire.evolution.audit import audit
 from enpire.evolution.campaign import campaign as campaigns
-from enpire.evolution.campaign import event_log
 from enpire.evolution.experiments import unbiased_estimate as fresh
 from enpire.evolution.experiments.budget import Ceilings
 from enpire.evolution.experiments.events import LEASE, CampaignState, replay_events
-from enpire.evolution.experiments.experiment import ExperimentState
+from enpire.evolution.experiments.experiment import FINAL, ExperimentState
 from enpire.store import Run
 from enpire.types import Purpose
 from tests.evolution.moving import FAST, SLOW, TINY, Killed, Steps, go
@@ -182,7 +181,7 @@ def same_end(folder: Path, whole: Path) -> None:
         assert [(r.number, r.policy) for r in run.ledger.rounds()] == [
             (r.number, r.policy) for r in other.ledger.rounds()
         ]
-        told = [n.kind for n in run.ledger.decisions() if n.kind in event_log.DECIDED]
+        told = [n.kind for n in run.ledger.decisions() if n.kind in FINAL]
         assert sorted(told) == [ExperimentState.FAILED, ExperimentState.KEPT]
         assert len(run.ledger.policies()) == 2
         assert {p.name: p.state for p in run.ledger.policies()}["one-1"] == "incumbent"

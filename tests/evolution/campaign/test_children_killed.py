@@ -13,9 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from enpire.evolution.campaign.event_log import DECIDED
 from enpire.evolution.experiments.events import FIRST, replay_events
-from enpire.evolution.experiments.experiment import ExperimentState
+from enpire.evolution.experiments.experiment import FINAL, ExperimentState
 from enpire.store import Run
 from tests.evolution.hostile.arena import needs_sandbox
 from tests.evolution.killable import CODED, PLAN
@@ -89,7 +88,7 @@ def counted_once(folder: Path) -> None:
         assert all(e.decided for e in record.experiments)
         assert len({number for number, _ in record.decided}) == len(record.decided)
         for number, _ in record.decided:
-            notes = [n for n in run.ledger.decisions() if n.round == number and n.kind in DECIDED]
+            notes = [n for n in run.ledger.decisions() if n.round == number and n.kind in FINAL]
             assert len(notes) == 1
         failed = [e.reason for e in record.experiments if e.state is ExperimentState.FAILED]
         named = ("training ended", "the loss is nan", "the policy's program")

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from enpire.evolution.audit import audit
-from enpire.evolution.campaign.event_log import DECIDED
 from enpire.evolution.experiments import unbiased_estimate
 from enpire.evolution.experiments.events import MATCH, replay_events
+from enpire.evolution.experiments.experiment import FINAL
 from enpire.store import Run
 from enpire.types import Purpose
 
@@ -41,7 +41,7 @@ def test_a_campaign_is_killed_at_random_thirty_times(
         decided = [e for e in record.experiments if e.decided]
         assert len(record.decided) == len(decided) == len(set(record.decided))
         for number, _ in record.decided:
-            notes = [n for n in run.ledger.decisions() if n.round == number and n.kind in DECIDED]
+            notes = [n for n in run.ledger.decisions() if n.round == number and n.kind in FINAL]
             assert len(notes) == 1
         matches = [row.experiment for row in run.ledger.events() if row.kind == MATCH]
         assert len(matches) == sum(len(e.matches) for e in record.entries.values())

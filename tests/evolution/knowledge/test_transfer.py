@@ -11,7 +11,6 @@ from enpire.errors import CampaignError
 from enpire.evolution.agents.tools import Tools
 from enpire.evolution.agents.tuner import Tuner
 from enpire.evolution.campaign import campaign as campaigns
-from enpire.evolution.campaign.agent import ProposerAgent
 from enpire.evolution.experiments import unbiased_estimate
 from enpire.evolution.experiments.events import FIRST, RETIRED, retirement
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
@@ -104,7 +103,7 @@ def test_a_tuner_tries_it_first_and_as_it_is(
     folder = tmp_path / "run"
     Run.create(folder, config(TINY)).close()
     found.write(folder)
-    tuner = ProposerAgent(Tuner("tuner-0", (), 0, transferred=found.ideas))
+    tuner = Tuner("tuner-0", (), 0, transferred=found.ideas)
     done = go(folder, {}, others=[tuner])
     (one,) = done.record.experiments
     assert (one.recipe, one.settings, one.source) == ("moves", (("speed", "1.0"),), MOVES)

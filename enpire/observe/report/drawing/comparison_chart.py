@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from enpire.observe.report.drawing.success_chart import BOTTOM, HEIGHT, HOUR, LEFT, RIGHT, TOP, axes
-from enpire.observe.report.drawing.svg import LinearScale, Place, drawing, element, group, path
+from enpire.observe.report.drawing.svg import (
+    LinearScale,
+    Place,
+    diamond,
+    drawing,
+    element,
+    group,
+    path,
+)
 from enpire.observe.report.success import MeasurementKind, SuccessCurve
 
 COLOURS = 8  # runs that can be told apart
@@ -49,7 +57,6 @@ def _run(class_: str, name: str, curve: SuccessCurve, x: LinearScale, y: LinearS
         parts.append(group([dot], f"{name}, {point.policy}: {point.success}"))
     for point in curve.of(MeasurementKind.SEALED):
         at, rate = x(point.robot_s / HOUR), y(point.success.rate)
-        corners = [(at, rate - 7), (at + 7, rate), (at, rate + 7), (at - 7, rate)]
         text = f"{name}, {point.policy}, sealed: {point.success}"
-        parts.append(group([path(corners, "sealed", closed=True)], text))
+        parts.append(group([diamond(at, rate, "sealed")], text))
     return group(parts, class_=class_)

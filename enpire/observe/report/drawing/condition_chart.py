@@ -7,6 +7,7 @@ import numpy as np
 from enpire.observe.report.conditions import ConditionMap
 from enpire.observe.report.drawing.svg import (
     LinearScale,
+    bottom_ticks,
     drawing,
     element,
     group,
@@ -82,10 +83,7 @@ def _marks(conditions: ConditionMap, x: LinearScale, y: LinearScale) -> list[str
 
 def _axes(conditions: ConditionMap, x: LinearScale, y: LinearScale, height: float) -> list[str]:
     base, (first, second) = height - BOTTOM, conditions.names
-    parts = []
-    for tick in (values := ticks(x.low, x.high, 5)):
-        parts.append(line((x(tick), base), (x(tick), base + 5), "axis"))
-        parts.append(label(x(tick), base + 19, tick_text(tick, values), "tick", "middle"))
+    parts = bottom_ticks(x, base, 5)
     for tick in (values := ticks(y.low, y.high, 5)):
         parts.append(line((LEFT - 5, y(tick)), (LEFT, y(tick)), "axis"))
         parts.append(label(LEFT - 8, y(tick) + 4, tick_text(tick, values), "tick", "end"))

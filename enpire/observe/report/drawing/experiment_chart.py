@@ -68,14 +68,8 @@ def _row(row: TreeRow, middle: float, split: float, x: LinearScale) -> str:
         parts.append(element("circle", cx=dot, cy=middle, r=4.5, class_=f"state {node.state}"))
     elif node.state in ("failed", "dropped"):
         parts.append(label(x(0.0) + 8, middle + 4, f"{node.state} untried", "tick"))
-    return group(parts, _tooltip(node))
-
-
-def _tooltip(node: ExperimentNode) -> str:
-    effect = ""
-    if node.effect is not None:
-        effect = f", {node.effect:+.3f} [{node.low:+.3f}, {node.high:+.3f}] of {node.pairs} pairs"
-    return f"{node.id} by {node.agent}, {node.state}{effect}: {node.change}"
+    effect = "" if node.effect is None else f", {node.measured}"
+    return group(parts, f"{node.id} by {node.agent}, {node.state}{effect}: {node.change}")
 
 
 def shortened(words: str, most: int) -> str:

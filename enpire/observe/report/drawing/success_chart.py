@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from enpire.observe.report.drawing.svg import (
     LinearScale,
+    bottom_ticks,
+    diamond,
     drawing,
     element,
     group,
     label,
     line,
     path,
-    tick_text,
-    ticks,
 )
 from enpire.observe.report.success import (
     MeasurementKind,
@@ -83,10 +83,7 @@ def axes(x: LinearScale, y: LinearScale, width: float) -> list[str]:
     for rate in (0.0, 0.25, 0.5, 0.75, 1.0):
         parts.append(line((LEFT, y(rate)), (width - RIGHT, y(rate)), "grid"))
         parts.append(label(LEFT - 8, y(rate) + 4, f"{rate:.0%}", "tick", "end"))
-    hours = ticks(x.low, x.high, max(5, int(width / 110)))
-    for hour in hours:
-        parts.append(line((x(hour), y(0.0)), (x(hour), y(0.0) + 5), "axis"))
-        parts.append(label(x(hour), y(0.0) + 19, tick_text(hour, hours), "tick", "middle"))
+    parts += bottom_ticks(x, y(0.0), max(5, int(width / 110)))
     parts.append(line((LEFT, y(0.0)), (width - RIGHT, y(0.0)), "axis"))
     under = (LEFT + width - RIGHT) / 2
     title = "robot-hours, sealed evaluations apart"
@@ -154,8 +151,7 @@ def _mark(point: SuccessPoint, x: LinearScale, y: LinearScale) -> str:
         line((at - 3, high), (at + 3, high), f"whisker {kind}"),
     ]
     if point.kind is MeasurementKind.SEALED:
-        corners = [(at, rate - 7), (at + 7, rate), (at, rate + 7), (at - 7, rate)]
-        shape = path(corners, f"mark {kind}", closed=True)
+        shape = diamond(at, rate, f"mark {kind}")
     else:
         radius = 4.5 if point.kind is MeasurementKind.INCUMBENT else 4.0
         shape = element("circle", cx=at, cy=rate, r=radius, class_=f"mark {kind}")

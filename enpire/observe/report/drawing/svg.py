@@ -93,6 +93,20 @@ def tick_text(value: float, values: Sequence[float]) -> str:
     return f"{value:.{digits}f}" if digits < 7 else f"{value:g}"
 
 
+def bottom_ticks(x: LinearScale, base: float, most: int) -> list[str]:
+    """Draw at most so many ticks, with their numbers, below an axis at the height `base`."""
+    parts = []
+    for tick in (values := ticks(x.low, x.high, most)):
+        parts.append(line((x(tick), base), (x(tick), base + 5), "axis"))
+        parts.append(label(x(tick), base + 19, tick_text(tick, values), "tick", "middle"))
+    return parts
+
+
+def diamond(x: float, y: float, class_: str) -> str:
+    """Return a diamond around (x, y), by which sealed evaluations are marked."""
+    return path([(x, y - 7), (x + 7, y), (x, y + 7), (x - 7, y)], class_, closed=True)
+
+
 def number(value: float) -> str:
     """Return a coordinate, to a tenth of a pixel."""
     return f"{value:.1f}".removesuffix(".0")

@@ -8,14 +8,13 @@ import numpy as np
 
 from enpire.observe.report.drawing.svg import (
     LinearScale,
+    bottom_ticks,
     drawing,
     element,
     group,
     label,
     line,
     path,
-    tick_text,
-    ticks,
 )
 from enpire.observe.report.utilisation import StationTimeline, Utilisation
 from enpire.store import Phase
@@ -38,9 +37,7 @@ def utilisation_chart(utilisation: Utilisation, width: float) -> str:
         top = TOP + at * (ROW + GAP)
         parts += _row(station, top, width)
     base = height - BOTTOM
-    for tick in (values := ticks(x.low, x.high, max(3, int(width / 110)))):
-        parts.append(line((x(tick), base), (x(tick), base + 5), "axis"))
-        parts.append(label(x(tick), base + 19, tick_text(tick, values), "tick", "middle"))
+    parts += bottom_ticks(x, base, max(3, int(width / 110)))
     parts.append(line((LEFT, base), (width - RIGHT, base), "axis"))
     under = (LEFT + width - RIGHT) / 2
     parts.append(label(under, height - 4, f"{name} on the stations' clock", "tick", "middle"))

@@ -1,11 +1,11 @@
-"""Teams, and agents that hand in what a proposer thinks of."""
+"""Teams, as they are asked for."""
 
 from __future__ import annotations
 
 import pytest
 
 from enpire.errors import UsageError
-from enpire.evolution.campaign.agent import team
+from enpire.evolution.campaign.team import team
 
 
 def test_a_team_has_names_of_its_own() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from enpire.observe.stream import Chunk
+from benchmarks.stream import Chunk
 
 
 def test_a_chunk_is_straight_between_its_setpoints_and_stands_at_its_ends() -> None:
