@@ -297,6 +297,17 @@ def test_an_arm_follows_a_leader_through_its_supervisor(folder, capfd) -> None:
     assert max(np.diff(way)) < 0.021, "at no more than the joint's speed: 2 rad/s at 100 Hz"
 
 
+def test_lerobot_makes_a_simulated_arm_by_its_type(folder) -> None:
+    from lerobot.robots import RobotConfig, make_robot_from_config
+
+    import enpire.drivers.lerobot.simulated  # noqa: F401  as the driver's packages are imported
+
+    said = {"station": str(lerobots(folder).path), "calibration_dir": folder / "calibration"}
+    arm = make_robot_from_config(RobotConfig.get_choice_class("enpire_simulated")(**said))
+    assert (arm.name, arm.is_connected) == ("enpire_simulated", False)
+    assert "gripper.pos" in arm.action_features
+
+
 @pytest.mark.slow
 def test_a_simulated_arm_behind_lerobot_follows_a_leader(folder) -> None:
     station = lerobots(folder)

@@ -31,7 +31,9 @@ class SimulatedConfig(RobotConfig):  # type: ignore[misc]  # LeRobot has no type
     station: str = ""
 
 
-class SimulatedMotors(Robot):  # type: ignore[misc]  # as above
+# LeRobot finds the class of a configuration by its name and this file's: `SimulatedConfig` has
+# `Simulated` in `simulated.py`.
+class Simulated(Robot):  # type: ignore[misc]  # as above
     """Motors called, and counted, as `[[lerobot.axes]]` has them. Nothing is to be calibrated."""
 
     config_class = SimulatedConfig
