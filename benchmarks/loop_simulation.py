@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from enpire.environment import Job
-from enpire.improvement.recipe import ConfiguredRecipe
+from enpire.improvement.configured_recipe import ConfiguredRecipe
 from enpire.rollout.fleet.fleet import Fleet
 from enpire.rollout.loop.budget import Budget
 from enpire.rollout.loop.episode_cache import EpisodeCache

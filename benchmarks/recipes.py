@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from enpire.errors import EnpireError, UsageError
-from enpire.improvement.recipe import called
+from enpire.improvement.recipe_finding import called
 from enpire.observe import account, overview
 from enpire.rollout.evaluation.statistics import estimate
 from enpire.rollout.loop.round_decisions import ENOUGH

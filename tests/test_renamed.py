@@ -11,7 +11,6 @@ import pytest
     ("module", "old", "new"),
     [
         ("enpire.improvement.recipe", "Given", "RecipeInputs"),
-        ("enpire.improvement.recipe", "Named", "ConfiguredRecipe"),
         ("enpire.environment", "Workcells", "StationBackend"),
         ("enpire.environment", "Eyes", "VerifierCameras"),
         ("enpire.environment", "Sight", "PolicyCameras"),

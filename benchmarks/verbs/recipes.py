@@ -133,7 +133,7 @@ def run(options: Namespace) -> int:
     """Run what is missing, print the table, write it where asked."""
     from benchmarks import recipe_table as table
     from benchmarks import recipes as bench
-    from enpire.improvement import recipe as recipes
+    from enpire.improvement import recipe_finding as recipes
     from enpire.packs import available, find
 
     tasks = options.tasks.split(",")

@@ -44,7 +44,7 @@ def run(options: Namespace) -> int:
     if options.recipe is None:
         raise UsageError("enpire recipes show NAME: which one?")
     with progress_bar("reading it"):
-        from enpire.improvement import recipe as recipes
+        from enpire.improvement import recipe_finding as recipes
         from enpire.improvement.settings import described
 
         found = recipes.find(options.recipe)

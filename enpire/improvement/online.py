@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from enpire.improvement.checkpoint import TrainingState
-from enpire.improvement.recipe import Candidate, ConfiguredRecipe, RecipeInputs
+from enpire.improvement.configured_recipe import ConfiguredRecipe
+from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.policies import Policy
 from enpire.types import Episode
 

@@ -29,7 +29,9 @@ from enpire.environment import (
 )
 from enpire.errors import RecipeError, TrainerKilledError
 from enpire.improvement.checkpoint import NOWHERE, Checkpoint, digest
-from enpire.improvement.recipe import Candidate, ConfiguredRecipe, RecipeInputs, remade
+from enpire.improvement.configured_recipe import ConfiguredRecipe
+from enpire.improvement.recipe import Candidate, RecipeInputs
+from enpire.improvement.recipe_finding import remade
 from enpire.json_text import loads
 from enpire.policies import ChunkSpec, load, metadata, shape_of
 from enpire.store import Run

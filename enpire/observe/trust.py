@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 
 from enpire.errors import EnpireError, StoreError
-from enpire.improvement import recipe as recipes
+from enpire.improvement import recipe_finding as recipes
 from enpire.json_text import loads
 from enpire.packs import find
 from enpire.packs.finder import Kind

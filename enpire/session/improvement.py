@@ -35,7 +35,7 @@ from enpire.session.warm_start import require_warm_start, warm_start, warm_start
 
 if TYPE_CHECKING:
     from enpire.environment import StationBackend
-    from enpire.improvement.recipe import ConfiguredRecipe
+    from enpire.improvement.configured_recipe import ConfiguredRecipe
     from enpire.improvement.training_process import Trainer
     from enpire.rollout.fleet.fleet import Fleet
     from enpire.rollout.loop.settings import LoopSettings
@@ -199,7 +199,7 @@ def _on_arms(arms: Sequence[Path], given: dict[str, Any]) -> dict[str, Any]:
 
 def _recipes(settings: LoopSettings) -> tuple[ConfiguredRecipe, ...]:
     """How the first policy is made, then how each round improves it."""
-    from enpire.improvement import recipe as recipes
+    from enpire.improvement import recipe_finding as recipes
 
     rounds = recipes.schedule(settings.rounds.recipe, settings.rounds.recipe_settings)
     return first(settings, rounds), *rounds

@@ -17,7 +17,7 @@ from enpire.real_path import real_path
 from enpire.rollout.loop.settings import REAL, LoopSettings, options
 
 if TYPE_CHECKING:
-    from enpire.improvement.recipe import ConfiguredRecipe
+    from enpire.improvement.configured_recipe import ConfiguredRecipe
     from enpire.packs import Pack
     from enpire.store import Run
 
@@ -176,7 +176,7 @@ def first(settings: LoopSettings, rounds: Sequence[ConfiguredRecipe] = ()) -> Co
     rounds: the recipes that improve it. It is of the kind that the first of them begins from,
     unless the settings say which kind it is.
     """
-    from enpire.improvement import recipe as recipes
+    from enpire.improvement import recipe_finding as recipes
 
     found = recipes.find(settings.first.first_recipe)  # one, no schedule
     own = settings.first.first_recipe_settings

@@ -15,7 +15,7 @@ from enpire.session.audience import Say, say_at_once
 
 if TYPE_CHECKING:
     from enpire.environment import Operator, StationBackend, Stations
-    from enpire.improvement.recipe import ConfiguredRecipe
+    from enpire.improvement.configured_recipe import ConfiguredRecipe
     from enpire.packs import Robot
     from enpire.packs.toml import Table
     from enpire.people import Device, Hands, OneHelper

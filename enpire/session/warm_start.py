@@ -12,7 +12,7 @@ from enpire.packs.finder import GYM, sets_joints
 
 if TYPE_CHECKING:
     from enpire.environment import StationBackend
-    from enpire.improvement.recipe import ConfiguredRecipe
+    from enpire.improvement.configured_recipe import ConfiguredRecipe
     from enpire.policies import Policy
     from enpire.rollout.loop.settings import LoopSettings
     from enpire.store import Run

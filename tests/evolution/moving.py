@@ -13,7 +13,7 @@ from enpire.errors import CampaignError
 from enpire.evolution.campaign.campaign import Agent, AgentPool, AgentSession, Campaign
 from enpire.evolution.experiments.budget import Ceilings
 from enpire.evolution.experiments.experiment import Experiment
-from enpire.improvement.recipe import ConfiguredRecipe
+from enpire.improvement.configured_recipe import ConfiguredRecipe
 from enpire.improvement.training_process import Trainer
 from enpire.rollout.fleet.fleet import Fleet
 from enpire.rollout.loop.budget import Budget
@@ -167,7 +167,7 @@ def go(
     trainer: Trainer | None = None,
 ) -> Campaign:
     """Start or continue a campaign in `folder`, to its end."""
-    from enpire.improvement import recipe as recipes
+    from enpire.improvement import recipe_finding as recipes
 
     steps = steps or Steps()
     folder.parent.mkdir(exist_ok=True)

@@ -13,7 +13,8 @@ from torch import Tensor
 
 from enpire.errors import RecipeError
 from enpire.improvement.behaviour_cloning import Training
-from enpire.improvement.recipe import RecipeInputs, require_sound
+from enpire.improvement.configured_recipe import require_sound
+from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.recipes.dagger import Dagger
 from enpire.improvement.recipes.finetune import FineTuning, Windows
 from enpire.improvement.state_policy import (

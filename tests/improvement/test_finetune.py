@@ -12,7 +12,8 @@ from safetensors.torch import load
 
 from enpire.errors import RecipeError
 from enpire.improvement.checkpoint import Checkpoint
-from enpire.improvement.recipe import RecipeInputs, require_sound
+from enpire.improvement.configured_recipe import require_sound
+from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.recipes.finetune import FineTuning, Windows
 from enpire.policies import ChunkPolicy, ChunkSpec, LeRobotPolicy, PictureSpec
 from enpire.policies.lerobot.folder import WEIGHTS

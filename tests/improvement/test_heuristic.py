@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from enpire.errors import RecipeError, UsageError
-from enpire.improvement.recipe import ConfiguredRecipe, RecipeInputs
+from enpire.improvement.configured_recipe import ConfiguredRecipe
+from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.recipes.heuristic import Heuristic
 from enpire.policies import ChunkSpec, SkillPolicy
 from enpire.rollout.fleet.fleet import Fleet, Stopped

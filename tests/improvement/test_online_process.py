@@ -15,11 +15,12 @@ import pytest
 
 from enpire.errors import RecipeError, TrainerKilledError
 from enpire.improvement import online_process
-from enpire.improvement import recipe as recipes
+from enpire.improvement import recipe_finding as recipes
 from enpire.improvement.checkpoint import Checkpoint
+from enpire.improvement.configured_recipe import ConfiguredRecipe
 from enpire.improvement.online_process import FOLDER, OnlineProcess
 from enpire.improvement.online_worker import in_turn, learned
-from enpire.improvement.recipe import Candidate, ConfiguredRecipe
+from enpire.improvement.recipe import Candidate
 from enpire.improvement.training_process import TrainingRequest, as_json
 from enpire.improvement.versions import KEPT, read_version
 from enpire.policies import ChunkSpec, FlowPolicy, FlowSpec, metadata

@@ -12,9 +12,10 @@ import pytest
 
 from enpire.environment import Parameter
 from enpire.errors import RecipeError, UsageError
-from enpire.improvement import recipe as recipes
+from enpire.improvement import recipe_finding as recipes
 from enpire.improvement.behaviour_cloning import Training
-from enpire.improvement.recipe import RecipeInputs
+from enpire.improvement.configured_recipe import require_sound
+from enpire.improvement.recipe import Recipe, RecipeInputs
 from enpire.improvement.recipes.best_of_n import BestOfN
 from enpire.improvement.recipes.residual_rl import ResidualLearning
 from enpire.improvement.recipes.rlpd import PriorData
@@ -38,7 +39,7 @@ IMPROVERS = (
 WON, LOST = Verdict(Outcome.SUCCESS), Verdict(Outcome.FAILURE)
 
 
-def small(name: str) -> recipes.Recipe:
+def small(name: str) -> Recipe:
     """The recipe with as little training as it allows."""
     made: Any = recipes.find(name).recipe
     cuts = {
@@ -85,19 +86,19 @@ PARAMETERS = (Parameter("speed", 0.3, 0.0, 1.0), Parameter("reach", 0.1, 0.0, 0.
 OF_FLOWS = ("dsrl",)  # what it does to another kind is to clone a flow in its place
 
 
-def made(text: str) -> recipes.Recipe:
+def made(text: str) -> Recipe:
     """The small recipe of a name, or of `NAME to KIND`."""
     name, _, kind = text.partition(" to ")
     return replace(small(name), policy=kind) if kind else small(name)  # type: ignore[call-arg]
 
 
 @pytest.fixture(params=TRAINS)
-def recipe(request: pytest.FixtureRequest) -> recipes.Recipe:
+def recipe(request: pytest.FixtureRequest) -> Recipe:
     return made(request.param)
 
 
 @pytest.fixture(params=[*TRAINS, *(f"{name} of a flow" for name in OF_FLOWS)])
-def trained(request: pytest.FixtureRequest) -> tuple[recipes.Recipe, Policy]:
+def trained(request: pytest.FixtureRequest) -> tuple[Recipe, Policy]:
     """A recipe, and an incumbent that it learns from."""
     name, _, of_flow = request.param.partition(" of ")
     incumbent = FlowPolicy(FlowSpec.of(SPEC)) if of_flow else ChunkPolicy(SPEC)
@@ -105,7 +106,7 @@ def trained(request: pytest.FixtureRequest) -> tuple[recipes.Recipe, Policy]:
 
 
 @pytest.mark.parametrize("with_incumbent", [False, True])
-def test_a_candidate_fits_and_acts(recipe: recipes.Recipe, with_incumbent: bool) -> None:
+def test_a_candidate_fits_and_acts(recipe: Recipe, with_incumbent: bool) -> None:
     incumbent = ChunkPolicy(SPEC).eval() if with_incumbent else None
     if isinstance(recipe, IMPROVERS) and incumbent is None:
         with pytest.raises(RecipeError, match=r"start with another recipe|begin with --policy"):
@@ -113,7 +114,7 @@ def test_a_candidate_fits_and_acts(recipe: recipes.Recipe, with_incumbent: bool)
         return
     before = {k: v.copy() for k, v in incumbent.tensors().items()} if incumbent else {}
     candidate = recipe.improve(RecipeInputs(SPEC, some(), incumbent, seed=1))
-    recipes.require_sound(candidate.policy, SPEC)
+    require_sound(candidate.policy, SPEC)
     assert not getattr(candidate.policy, "training", False)  # of one that learns
     controller = candidate.policy.controller(SimpleNamespace(name="t", policy_cameras=None))  # type: ignore[arg-type]
     for row in range(2):
@@ -127,7 +128,7 @@ def test_a_candidate_fits_and_acts(recipe: recipes.Recipe, with_incumbent: bool)
         np.testing.assert_array_equal(incumbent.tensors()[name], value)
 
 
-def test_the_same_seed_gives_the_same_candidate(trained: tuple[recipes.Recipe, Policy]) -> None:
+def test_the_same_seed_gives_the_same_candidate(trained: tuple[Recipe, Policy]) -> None:
     recipe, incumbent = trained
     one, same, other = (
         recipe.improve(RecipeInputs(SPEC, some(), incumbent, seed)).policy.tensors()
@@ -139,7 +140,7 @@ def test_the_same_seed_gives_the_same_candidate(trained: tuple[recipes.Recipe, P
 
 
 def test_training_that_is_cut_short_goes_on_to_the_same_weights(
-    trained: tuple[recipes.Recipe, Policy], tmp_path: Path
+    trained: tuple[Recipe, Policy], tmp_path: Path
 ) -> None:
     recipe, incumbent = trained
     given = RecipeInputs(SPEC, some(), incumbent, seed=1)
@@ -149,7 +150,7 @@ def test_training_that_is_cut_short_goes_on_to_the_same_weights(
 def test_a_search_gives_a_sound_candidate_and_the_same_one_again() -> None:
     given = RecipeInputs(SPEC, some(), None, seed=1, parameters=PARAMETERS)
     one, same = (small(SEARCHES).improve(given) for _ in range(2))
-    recipes.require_sound(one.policy, SPEC)
+    require_sound(one.policy, SPEC)
     assert all(np.isfinite(value) for value in one.numbers.values())
     for name, value in one.policy.tensors().items():
         np.testing.assert_array_equal(value, same.policy.tensors()[name])

@@ -17,8 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enpire.errors import RecipeError, UsageError
-from enpire.improvement import recipe as recipes
-from enpire.improvement.recipe import ConfiguredRecipe, RecipeInputs
+from enpire.improvement import recipe_finding as recipes
+from enpire.improvement.configured_recipe import ConfiguredRecipe
+from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.settings import defaults, described
 from enpire.policies import ChunkPolicy
 from tests.inputs.recipes import SPEC, text
@@ -130,9 +131,9 @@ def test_anything_that_it_answers(what: Any, place: str) -> None:
     policy = ChunkPolicy(SPEC)
     answer = {
         "candidate": lambda: what,
-        "policy": lambda: recipes.Candidate(what, {}),
-        "numbers": lambda: recipes.Candidate(policy, what),
-        "a number": lambda: recipes.Candidate(policy, {"loss": what}),
+        "policy": lambda: Candidate(what, {}),
+        "numbers": lambda: Candidate(policy, what),
+        "a number": lambda: Candidate(policy, {"loss": what}),
     }[place]()
     try:
         made = ConfiguredRecipe("mine", Answers(answer)).improve(RecipeInputs(SPEC, [], None, 1))

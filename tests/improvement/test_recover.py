@@ -13,8 +13,9 @@ from enpire.environment import InterventionWrapper, Operator
 from enpire.errors import RecipeError, UsageError
 from enpire.improvement.behaviour_cloning import LEAST_STEPS, Training
 from enpire.improvement.collection import Collection
+from enpire.improvement.configured_recipe import ConfiguredRecipe
 from enpire.improvement.data import examples, instructive
-from enpire.improvement.recipe import ConfiguredRecipe, RecipeInputs
+from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.recipes.recover import Recover
 from enpire.improvement.recipes.replay_bc import ReplayCloning
 from enpire.improvement.value import returns

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from enpire.improvement import recipe as recipes
+from enpire.improvement import recipe_finding as recipes
 from enpire.improvement.behaviour_cloning import Training
 from enpire.improvement.recipe import RecipeInputs, latest
 from enpire.improvement.sac import SacSettings

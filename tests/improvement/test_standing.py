@@ -20,8 +20,9 @@ from enpire.environment import PolicyCameras, StationBackend
 from enpire.errors import PolicyError, RecipeError
 from enpire.improvement.behaviour_cloning import Training
 from enpire.improvement.checkpoint import Checkpoint
+from enpire.improvement.configured_recipe import require_sound
 from enpire.improvement.frozen_base import Moments
-from enpire.improvement.recipe import Recipe, RecipeInputs, require_sound
+from enpire.improvement.recipe import Recipe, RecipeInputs
 from enpire.improvement.recipes.dsrl import NoiseLearning
 from enpire.improvement.recipes.finetune import FineTuning
 from enpire.improvement.recipes.residual_rl import ResidualLearning

@@ -12,7 +12,8 @@ from enpire.environment import open_stations
 from enpire.environment.loading import Order
 from enpire.errors import RecipeError, UsageError
 from enpire.improvement.behaviour_cloning import Training
-from enpire.improvement.recipe import ConfiguredRecipe, RecipeInputs
+from enpire.improvement.configured_recipe import ConfiguredRecipe
+from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.recipes.state_estimation import StateEstimation
 from enpire.improvement.state_policy import DEVIATION
 from enpire.policies import BestOfPolicy, EstimatedPolicy, FlowPolicy, FlowSpec, PictureSpec

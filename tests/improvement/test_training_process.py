@@ -14,7 +14,7 @@ import pytest
 
 from enpire.environment import Parameter, RelativeTarget, load_task, read_symmetry
 from enpire.errors import RecipeError, TrainerKilledError
-from enpire.improvement import recipe as recipes
+from enpire.improvement import recipe_finding as recipes
 from enpire.improvement import training_process
 from enpire.improvement.recipe import Candidate
 from enpire.improvement.training_process import (

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from enpire.improvement import recipe as recipes
+from enpire.improvement import recipe_finding as recipes
 from enpire.improvement.collection import Collection
 from enpire.improvement.recipe import RecipeInputs
 from enpire.improvement.settings import defaults, described

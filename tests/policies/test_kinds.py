@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from enpire.errors import PolicyError, RecipeError
-from enpire.improvement.recipe import find
+from enpire.improvement.recipe_finding import find
 from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec, load, metadata
 
 SPEC = ChunkSpec("t", observation=5, action=3, chunk=4, execute=2, hidden=(16,))

@@ -8,8 +8,8 @@ import pytest
 
 from enpire.errors import PackError, StoreError, UsageError
 from enpire.improvement.online import is_online
-from enpire.improvement.recipe import find as find_recipe
-from enpire.improvement.recipe import schedule
+from enpire.improvement.recipe_finding import find as find_recipe
+from enpire.improvement.recipe_finding import schedule
 from enpire.improvement.recipes.bc import BehaviourCloning
 from enpire.packs import find
 from enpire.packs.finder import available

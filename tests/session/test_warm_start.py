@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from enpire.errors import UsageError
-from enpire.improvement import recipe as recipes
+from enpire.improvement import recipe_finding as recipes
 from enpire.rollout.loop.settings import LoopSettings
 from enpire.session.warm_start import require_warm_start, warm_start_settings
 from enpire.store import Run

@@ -48,7 +48,7 @@ def agents_of(options: Namespace) -> dict[str, Any]:
 
 def repertoire(settings: LoopSettings, stations: StationBackend) -> str:
     """Recipes that these stations can run: the task's own, and others that suit most."""
-    from enpire.improvement import recipe as recipes
+    from enpire.improvement import recipe_finding as recipes
 
     found: list[str] = []
     for name in ("replay_bc", *settings.rounds.recipe.split(","), "rlpd", "bc"):

@@ -24,7 +24,7 @@ from enpire.evolution.experiments.events import ExperimentEntry
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
 from enpire.evolution.knowledge import board, literature
 from enpire.evolution.knowledge.dedup import duplicates
-from enpire.improvement import recipe as recipes
+from enpire.improvement import recipe_finding as recipes
 from enpire.packs.finder import unknown
 from enpire.rollout.evaluation.statistics import estimate
 from enpire.sandbox.sanitize import NOTE, one_line, quoted

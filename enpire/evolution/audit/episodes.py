@@ -12,7 +12,7 @@ from enpire.evolution.audit.check import Check, RecordedCampaign
 from enpire.evolution.audit.decisions import seeds
 from enpire.evolution.experiments.events import FIRST, ExperimentEntry
 from enpire.evolution.experiments.unbiased_estimate import check_seeds
-from enpire.improvement import recipe as recipes
+from enpire.improvement import recipe_finding as recipes
 from enpire.observe.report.conditions import task_as_recorded
 from enpire.rollout.collection.demonstration_starts import demonstration_seeds
 from enpire.rollout.evaluation.comparison import EXTENSION

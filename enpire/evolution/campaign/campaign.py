@@ -48,7 +48,7 @@ from enpire.evolution.knowledge.board import FindingsBoard
 from enpire.evolution.program_policies import policy_host, policy_process
 from enpire.evolution.program_policies.action_guard import guard_actions
 from enpire.evolution.program_policies.sandboxed_training import RoutingTrainer
-from enpire.improvement.recipe import ConfiguredRecipe
+from enpire.improvement.configured_recipe import ConfiguredRecipe
 from enpire.improvement.training_process import Trainer
 from enpire.policies import Policy
 from enpire.rollout.fleet.fleet import Fleet

@@ -17,9 +17,10 @@ from enpire.evolution.experiments.experiment import Experiment, ExperimentState
 from enpire.evolution.experiments.selection import level, most_promising
 from enpire.evolution.program_policies import policy_host
 from enpire.evolution.program_policies.sandboxed_training import foreign
-from enpire.improvement import recipe as recipes
+from enpire.improvement import recipe_finding as recipes
 from enpire.improvement.collection import caught
-from enpire.improvement.recipe import Candidate, ConfiguredRecipe
+from enpire.improvement.configured_recipe import ConfiguredRecipe
+from enpire.improvement.recipe import Candidate
 from enpire.improvement.training_process import Trainer, TrainingRequest, keep
 from enpire.policies import shape_for
 from enpire.rollout.evaluation.comparison import Decision

@@ -14,7 +14,7 @@ from functools import cache
 
 from enpire.evolution.experiments.experiment import Experiment
 from enpire.evolution.knowledge.bm25 import tokens
-from enpire.improvement.recipe import find, names
+from enpire.improvement.recipe_finding import find, names
 from enpire.improvement.settings import defaults
 
 THRESHOLD = 0.6  # counts as the same: between 0.50 and 0.70, where the tests' examples leave a gap

@@ -20,7 +20,7 @@ from enpire.errors import CampaignError, UsageError
 from enpire.evolution.experiments.events import replay_events
 from enpire.evolution.experiments.experiment import ExperimentState
 from enpire.evolution.knowledge.board import HARNESS, LENGTH, BoardChange, Finding, FindingsBoard
-from enpire.improvement import recipe as recipes
+from enpire.improvement import recipe_finding as recipes
 from enpire.json_text import parsed
 from enpire.sandbox.sanitize import cleaned, one_line
 from enpire.store import Run

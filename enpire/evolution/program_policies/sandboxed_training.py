@@ -29,7 +29,8 @@ from enpire.evolution.program_policies.policy_host import (
     first_seen,
     require_acts,
 )
-from enpire.improvement.recipe import Candidate, ConfiguredRecipe, RecipeInputs, require_sound
+from enpire.improvement.configured_recipe import ConfiguredRecipe, require_sound
+from enpire.improvement.recipe import Candidate, RecipeInputs
 from enpire.improvement.training_process import (
     CANDIDATE,
     FOLDER,

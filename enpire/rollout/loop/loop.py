@@ -16,8 +16,9 @@ from itertools import islice
 from enpire.environment import Job, Operator, ResetMode, StationBackend, Tasked
 from enpire.errors import EnpireError, PolicyError, RecipeError, TrainerKilledError
 from enpire.freed_memory import give_back
+from enpire.improvement.configured_recipe import ConfiguredRecipe
 from enpire.improvement.online import is_online
-from enpire.improvement.recipe import Candidate, ConfiguredRecipe
+from enpire.improvement.recipe import Candidate
 from enpire.improvement.training_process import Trainer, TrainingHandle, TrainingRequest, keep
 from enpire.policies import shape_for
 from enpire.rollout.collection.demonstration_starts import demonstration_seeds

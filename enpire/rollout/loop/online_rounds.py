@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from enpire.environment import Job
 from enpire.errors import RecipeError
 from enpire.improvement.collection import caught
+from enpire.improvement.configured_recipe import ConfiguredRecipe
 from enpire.improvement.online import is_online
 from enpire.improvement.online_process import OnlineProcess
-from enpire.improvement.recipe import ConfiguredRecipe
 from enpire.improvement.training_process import TrainingRequest
 from enpire.policies.asynchronous import live_controller
 from enpire.rollout.collection.online import OnlineCollection, blocks_of

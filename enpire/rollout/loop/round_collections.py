@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from enpire.environment import Operator, StationBackend, Tasked
 from enpire.errors import RecipeError
 from enpire.improvement.collection import Collection, caught
+from enpire.improvement.configured_recipe import ConfiguredRecipe
 from enpire.improvement.online import is_online
-from enpire.improvement.recipe import ConfiguredRecipe
 from enpire.rollout.collection.assistance import RoundHelp, attended, detected, helped
 from enpire.rollout.collection.early_stop import RoundEarlyStops
 from enpire.rollout.evaluation.seeds import stream

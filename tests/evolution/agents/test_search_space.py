@@ -6,7 +6,7 @@ import pytest
 
 from enpire.errors import UsageError
 from enpire.evolution.agents.search_space import FACTOR, TunableSetting, choice, repertoire
-from enpire.improvement import recipe as recipes
+from enpire.improvement import recipe_finding as recipes
 
 RESIDUAL = {setting.name: setting for setting in choice("residual_rl").settings}
 

@@ -14,7 +14,7 @@ from enpire.evolution.agents.search_space import RecipeChoice, TunableSetting, c
 from enpire.evolution.agents.tuner import CHANGES, FAILURE, Tuner, strength
 from enpire.evolution.experiments.effect import Effect
 from enpire.evolution.experiments.experiment import Experiment, ExperimentState
-from enpire.improvement import recipe as recipes
+from enpire.improvement import recipe_finding as recipes
 from enpire.rollout.evaluation.comparison import PairedRecord
 from tests.evolution.agents.surface import BASE, Campaign, Surface, campaign, random_search
 from tests.needs import needs

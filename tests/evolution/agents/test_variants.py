@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from enpire.errors import RecipeError
-from enpire.improvement import recipe as recipes
+from enpire.improvement import recipe_finding as recipes
 from enpire.improvement.behaviour_cloning import Training
-from enpire.improvement.recipe import RecipeInputs
+from enpire.improvement.configured_recipe import require_sound
+from enpire.improvement.recipe import Recipe, RecipeInputs
 from enpire.packs.finder import shipped
 from enpire.policies import ChunkPolicy, ChunkSpec, FlowPolicy, FlowSpec
 from enpire.types import Episode, Outcome, Purpose, Verdict
@@ -23,12 +24,12 @@ VARIANTS = sorted(shipped("agents", "tuner").glob("variants/*.py"))
 WON = Verdict(Outcome.SUCCESS)
 
 
-def variant(name: str, **settings: Any) -> recipes.Recipe:
+def variant(name: str, **settings: Any) -> Recipe:
     (path,) = (p for p in VARIANTS if p.stem == name)
     return small(path, **settings)
 
 
-def small(path: Path, **settings: Any) -> recipes.Recipe:
+def small(path: Path, **settings: Any) -> Recipe:
     made: Any = recipes.find(str(path)).recipe
     known = {n: v for n, v in {"passes": 0.0}.items() if hasattr(made, n)}
     return replace(made, training=Training(steps=3, batch=8), **known, **settings)  # type: ignore[no-any-return]
@@ -47,7 +48,7 @@ def some() -> list[Episode]:
 def test_a_candidate_is_sound_and_the_same_again(path: Path) -> None:
     given = RecipeInputs(SPEC, some(), ChunkPolicy(SPEC).eval(), seed=1)
     one, same = (small(path).improve(given) for _ in range(2))
-    recipes.require_sound(one.policy, SPEC)
+    require_sound(one.policy, SPEC)
     for name, value in one.policy.tensors().items():
         np.testing.assert_array_equal(value, same.policy.tensors()[name])
 

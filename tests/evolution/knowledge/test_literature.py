@@ -17,7 +17,7 @@ from enpire.evolution.knowledge.literature import (
     parsed,
     search,
 )
-from enpire.improvement import recipe as recipes
+from enpire.improvement import recipe_finding as recipes
 
 ROOT = Path(__file__).resolve().parents[3]
 HEAD = '+++\ntitle = "T"\nyear = 2020\ncitation = "A"\nhelps_when = "h"\n+++\n'

@@ -15,7 +15,7 @@ from enpire.evolution.experiments.experiment import Experiment, ExperimentState,
 from enpire.evolution.program_policies import policy_host
 from enpire.evolution.program_policies.policy_process import PolicyProcess
 from enpire.evolution.program_policies.sandboxed_training import RoutingTrainer
-from enpire.improvement.recipe import ConfiguredRecipe
+from enpire.improvement.configured_recipe import ConfiguredRecipe
 from enpire.improvement.training_process import TrainingRequest
 from enpire.policies import ChunkSpec, ProgramPolicy
 from enpire.sandbox.sandbox import Confinement

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from enpire.environment import Demonstrations, InterventionWrapper, Job, Operator
-from enpire.improvement.recipe import ConfiguredRecipe, Recipe
+from enpire.improvement.configured_recipe import ConfiguredRecipe
+from enpire.improvement.recipe import Recipe
 from enpire.people import OneHelper
 from enpire.rollout.collection import assistance
 from enpire.rollout.collection.assistance import OVERTIME, RoundHelp, attended, helped

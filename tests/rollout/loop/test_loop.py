@@ -18,7 +18,8 @@ import torch
 from enpire.environment import Job, StationBackend
 from enpire.errors import RecipeError, TrainerKilledError, UsageError
 from enpire.improvement.collection import Collection
-from enpire.improvement.recipe import Candidate, ConfiguredRecipe, Recipe, RecipeInputs
+from enpire.improvement.configured_recipe import ConfiguredRecipe
+from enpire.improvement.recipe import Candidate, Recipe, RecipeInputs
 from enpire.improvement.training_process import Trainer
 from enpire.policies import ChunkPolicy, Policy
 from enpire.rollout.fleet.fleet import Fleet, Stopped
