@@ -227,6 +227,16 @@ def test_another_one_like_it_makes_it_doubtful(placed: Shot, camera: int, thing:
 
 
 @pytest.mark.parametrize("camera", [0, 1])
+def test_views_that_contradict_each_other_are_not_believed(bench: Bench, camera: int) -> None:
+    """Of two places so near that a block between them explains both, and that are both good."""
+    one, other = (bench.shot((x, 0.0, LIES)) for x in (-0.003, 0.003))
+    assert (one.judge().failed, other.judge().failed) == ((), ())
+    both = one.with_view(camera, other.views[camera])
+    assert one.judge(both).undecided
+    assert one.measures(both)["inside"].state is PredicateState.UNSURE
+
+
+@pytest.mark.parametrize("camera", [0, 1])
 def test_what_hides_a_half_of_the_block_leaves_it_unsure(placed: Shot, camera: int) -> None:
     view = placed.views[camera]
     block = module(placed.stations.task, "look").colours(view).block
