@@ -21,6 +21,7 @@ from enpire.environment import (
     Restorer,
     SensorNoise,
     Task,
+    aim,
     time_left,
 )
 from enpire.environment.kinematics import Kinematics
@@ -39,9 +40,10 @@ from .geometry import (
     pad_from_block,
     quarter_turn,
 )
+from .look import CAMERAS, CENTRE, ROLL
 from .restorer import PutBack
 from .truth import ground_truth
-from .verify import LET_GO, verify
+from .verify import LAST, LET_GO, verify, verify_views
 
 # A 2F-85 grips with 20 to 235 N, and moves its fingers by 20 to 150 mm/s in all (data sheet).
 GRIP, CLOSING = 40.0, 0.15  # [N], [m/s]
@@ -98,6 +100,7 @@ class PlaceBlock(Task):
     def build(self, spec: mujoco.MjSpec) -> None:
         """Add block and pad; limit the gripper's force and speed, as one does for light things."""
         super().build(spec)
+        aim(spec, CENTRE, CAMERAS, ROLL)
         gripper = spec.actuator("arm_gripper")
         gripper.forcerange = (-GRIP, GRIP)
         gripper.biasprm[2] = -GRIP / CLOSING
@@ -206,9 +209,17 @@ class PlaceBlock(Task):
             action[2] = 1.0
         return action
 
+    def watch(self, evidence: Evidence) -> bool:
+        """Once, as the hand comes to rest: what moves since is not still."""
+        return len(evidence.readings) == round(RAISE[1] / evidence.period) + 1 - LAST
+
     def verify(self, evidence: Evidence) -> Verdict:
         """All of the block on the pad, flat, still, and clear of the hand."""
         return verify(evidence)
+
+    def verify_views(self, evidence: Evidence) -> Verdict:
+        """The same of the block and the pad that the cameras see."""
+        return verify_views(evidence)
 
     def demonstrator(self, rng: np.random.Generator) -> Demonstrator:
         """A person at a leader arm."""

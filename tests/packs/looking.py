@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from enpire.environment import (
     Job,
     Readings,
     Stations,
+    Watched,
     build_stations,
 )
 from enpire.environment.cameras.twin_cameras import TwinVerifierCameras
@@ -28,20 +29,21 @@ GREY = (120, 122, 125)
 
 @dataclass(frozen=True)
 class Shot[T]:
-    """What a verifier had felt and sees then. truth: the simulator's."""
+    """What a verifier had felt and sees then. truth: the simulator's; watched: seen before."""
 
     stations: Stations
     readings: list[Readings]
     views: list[CameraView]
     qpos: FloatArray
     truth: T
+    watched: Sequence[Watched] = ()
 
     def judge(self, views: list[CameraView] | None = None, probed: int = 0) -> Verdict:
         """By the cameras; probed: readings that count, all by default."""
         felt = self.readings[: probed or None]
         now = (len(felt) - 1) * PERIOD
         seen = [replace(v, stamp=v.stamp + now) for v in (self.views if views is None else views)]
-        return self.stations.task.verify_views(Evidence(felt, PERIOD, seen))
+        return self.stations.task.verify_views(Evidence(felt, PERIOD, seen, self.watched))
 
     def measures(self, views: list[CameraView] | None = None) -> dict[str, Predicate]:
         """The predicates by name."""
