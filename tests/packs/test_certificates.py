@@ -95,3 +95,16 @@ def test_the_list_of_tasks_says_which_are_certified(
     assert main(["tasks"]) == 0
     (line,) = [li for li in capsys.readouterr().out.splitlines() if li.startswith("pick_cube ")]
     assert line.endswith("(certified)")
+
+
+def test_what_no_pack_passes_through_is_not_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in certificates.BESIDE:
+        assert (Path(certificates.__file__).parents[1] / path).exists()
+    (tmp_path / "environment" / "gym_bridge").mkdir(parents=True)
+    (tmp_path / "environment" / "verify.py").write_text("")
+    monkeypatch.setattr(certificates, "__file__", str(tmp_path / "packs" / "certificates.py"))
+    before = environment_code.__wrapped__()
+    (tmp_path / "environment" / "gym_bridge" / "worker.py").write_text("")
+    assert environment_code.__wrapped__() == before
