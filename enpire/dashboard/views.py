@@ -133,7 +133,7 @@ def episode_line(row: EpisodeRow) -> Json:
         "verdict": row.outcome,
         "stage": row.stage,
         "reason": row.reason,
-        "seconds": round(row.reset_s + row.execute_s + row.verify_s, 2),
+        "seconds": round(row.robot_s, 2),
         "at": row.committed_at,
     }
 

@@ -60,7 +60,7 @@ class RunTally:
             station = self.stations[row.station] = StationTally()
         station.outcomes[row.outcome] += 1
         station.last = row
-        spent = row.reset_s + row.execute_s + row.verify_s
+        spent = row.robot_s
         if row.purpose is Purpose.SEALED:
             self.sealed_s += spent
         else:

@@ -220,7 +220,9 @@ def read(paths: list[Path], robot: str) -> list[Recording]:
         )
     for each in found:
         _require_one_way(each)
-        _require_true_rows(each)
+        _require_true_setpoints(each)
+        _require_true_efforts(each)
+        _require_true_times(each)
     for i, each in enumerate(found):
         for other in found[:i]:
             if np.array_equal(each.position, other.position):
@@ -231,8 +233,8 @@ def read(paths: list[Path], robot: str) -> list[Recording]:
     return found
 
 
-def _require_true_rows(of: Recording) -> None:
-    """Raises StoreError for rows that no arm has which was sent these setpoints, at these times."""
+def _require_true_setpoints(of: Recording) -> None:
+    """Raises StoreError for positions that no arm has which was sent these setpoints."""
     moved, asked = np.ptp(of.position, axis=0), np.ptp(of.sent, axis=0)
     moving = moved >= LEAST_MOTION
     pulls = np.nan_to_num(of.effort).any(axis=0)
@@ -246,6 +248,11 @@ def _require_true_rows(of: Recording) -> None:
             f"{of.name}: axis {axis} stands still to the last bit, and its setpoint moves by "
             f"{asked[axis]:.2g}: nobody measured it"
         )
+
+
+def _require_true_efforts(of: Recording) -> None:
+    """Raises StoreError for efforts that are not measured, or of another sign or axis."""
+    moving = np.ptp(of.position, axis=0) >= LEAST_MOTION
     lags = np.ptp(of.sent - of.position, axis=0) > LEAST_MOTION
     for axis in np.flatnonzero(moving & lags & (of.effort == 0.0).all(axis=0)):
         raise StoreError(
@@ -262,6 +269,10 @@ def _require_true_rows(of: Recording) -> None:
                 f"{of.name}: axis {axis} has efforts against the way to its setpoint: another "
                 "sign, or another axis. An effort above 0 pulls an axis up"
             )
+
+
+def _require_true_times(of: Recording) -> None:
+    """Raises StoreError for lost rows, velocities of another unit, or a beginning in motion."""
     speed = np.abs(np.diff(of.position, axis=0)) / np.diff(of.stamps)[:, None]
     late = np.diff(of.stamps) > max(LATE_S, GAP * float(np.median(np.diff(of.stamps))))
     for row in np.flatnonzero(late[1:]):

@@ -76,7 +76,7 @@ def measured_rows(
 def speed(rows: Iterable[EpisodeRow]) -> Throughput:
     """Return how fast the judged ones of `rows` succeed."""
     judged = [row for row in rows if row.outcome in JUDGED]
-    times = [row.reset_s + row.execute_s + row.verify_s for row in judged]
+    times = [row.robot_s for row in judged]
     return throughput(times, [row.outcome is Outcome.SUCCESS for row in judged])
 
 
@@ -84,11 +84,10 @@ def robot_seconds(rows: Iterable[EpisodeRow]) -> tuple[float, float]:
     """Robot time from reset to verdict [s]: of all but sealed episodes, and of sealed ones."""
     open_s = sealed_s = 0.0
     for row in rows:
-        total = row.reset_s + row.execute_s + row.verify_s
         if row.purpose is Purpose.SEALED:
-            sealed_s += total
+            sealed_s += row.robot_s
         else:
-            open_s += total
+            open_s += row.robot_s
     return open_s, sealed_s
 
 
@@ -97,8 +96,7 @@ def seconds_by_round(rows: Iterable[EpisodeRow]) -> dict[int, float]:
     found: dict[int, float] = {}
     for row in rows:
         if row.purpose is not Purpose.SEALED:
-            total = row.reset_s + row.execute_s + row.verify_s
-            found[row.round] = found.get(row.round, 0.0) + total
+            found[row.round] = found.get(row.round, 0.0) + row.robot_s
     return found
 
 

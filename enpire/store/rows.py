@@ -49,6 +49,11 @@ class EpisodeRow:
     bytes: int
     committed_at: float
 
+    @property
+    def robot_s(self) -> float:
+        """Robot time from reset to verdict [s]."""
+        return self.reset_s + self.execute_s + self.verify_s
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:

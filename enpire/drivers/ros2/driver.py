@@ -30,7 +30,7 @@ LOOK_S = 1.0  # between two looks at who else is in the network
 # Joint states that are held against one another, how far apart they are, and how often that is
 # done. It keeps the interpreter for milliseconds.
 REMEMBERED, APART_S, COMPARE_S = 600, 0.05, 5.0
-FORGET_S = 0.2  # without a setpoint: the next one is no continuation
+FORGET_S = 0.2  # without a setpoint or a joint state: the next one is no continuation
 
 
 class Ros2:
@@ -238,7 +238,9 @@ class Ros2:
                 self._recent.append(here)
                 while measured - self._recent[0].stamp > FORGET_S * 1e9:
                     self._recent.popleft()
-                velocity = np.where(np.isnan(told), speed_of(self._recent), told)
+                velocity, untold = told, np.isnan(told)
+                if untold.any():
+                    velocity = np.where(untold, speed_of(self._recent), told)
                 if not self._past or measured - self._past[-1].stamp >= APART_S * 1e9:
                     self._past.append(here)
                 self._reading = Reading(measured, position, velocity, effort, self._force.copy())

@@ -56,8 +56,7 @@ class PolicyWatch:
         self._farthest = 0.0
         self._first: Float32Array | None = None  # until one differs from it
         self._answers = 0  # chunks so far
-        self._chunk: Float32Array | None = None  # the first of them, until one differs from it
-        self._known: set[bytes] = set()  # all of them
+        self._known: set[bytes] = set()  # their digests
         self._again = 0  # chunks that are known already
         self._repeats = 1.0  # the least share of a chunk that repeats the action before
 
@@ -82,13 +81,7 @@ class PolicyWatch:
         if self._first is not None and (every != self._first).any():
             self._first = None
         if actions.ndim == CHUNKS and len(actions):
-            if not self._answers:
-                self._chunk = actions[0].copy()
             self._answers += len(actions)
-            if self._chunk is not None and (
-                actions.shape[1:] != self._chunk.shape or (actions != self._chunk).any()
-            ):
-                self._chunk = None
             self._count_repeats(actions)
         if not self._said and self._all >= FEWEST and self.text:
             self._said = True
@@ -178,7 +171,7 @@ class PolicyWatch:
                 f"none of its {self._all} actions is larger than {self._largest:.2g}, and 1 is a "
                 "full one: another unit?"
             )
-        elif self._chunk is not None and self._answers >= ANSWERS and self._all >= FEWEST:
+        elif len(self._known) == 1 and self._answers >= ANSWERS and self._all >= FEWEST:
             told.append(f"all of its {self._answers} chunks are the same, whatever it is shown")
         elif self._all >= FEWEST and self._again >= max(ANSWERS, SHARE * self._answers):
             told.append(

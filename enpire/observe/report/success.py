@@ -102,7 +102,7 @@ class SuccessTally:
         if row.purpose is Purpose.SEALED:
             self._sealed[row.round] = self.robot_s
             return
-        self.robot_s += row.reset_s + row.execute_s + row.verify_s
+        self.robot_s += row.robot_s
         if row.purpose is Purpose.EVALUATION:
             if row.policy not in self._evaluated:
                 self._evaluated[row.policy] = _Count()

@@ -140,7 +140,7 @@ class ScalarReader:
         for number, row in self.run.ledger.episodes_since(self._rows):
             self._rows = number
             if row.purpose is not Purpose.SEALED:
-                self._robot_s += row.reset_s + row.execute_s + row.verify_s
+                self._robot_s += row.robot_s
                 self._execute_s += row.execute_s
             if row.outcome in JUDGED:
                 yield from self._judged(row)
